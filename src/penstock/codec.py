@@ -1,0 +1,89 @@
+"""Plain data to bytes and back: a versioned header, a JSON outline, raw buffers. Never pickle.
+
+Whole numbers of any size, floats, text, booleans, None, lists, dictionaries with text keys, budgets, fractions and
+integer, float or boolean arrays survive exactly.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.epsilon import Epsilon
+from penstock.errors import BadState
+
+MAGIC = b"PNSTK"
+VERSION = 1
+HEADER = struct.Struct("<5sBQ")  # magic, version, length of the outline
+
+
+def encode(value: Any) -> bytes:
+    """``value`` as bytes that ``decode`` reads back exactly."""
+    buffers: list[bytes] = []
+    outline = json.dumps(_outline(value, buffers), separators=(",", ":")).encode()
+    return b"".join([HEADER.pack(MAGIC, VERSION, len(outline)), outline, *buffers])
+
+
+def decode(data: bytes) -> Any:
+    """The value that was encoded, or ``BadState`` if the bytes are not ours."""
+    try:
+        magic, version, length = HEADER.unpack_from(data)
+        if magic != MAGIC or version != VERSION:
+            raise BadState("this is not a saved state of this version; export it with the version that wrote it.")
+        outline = json.loads(data[HEADER.size : HEADER.size + length])
+        return _restored(outline, memoryview(data)[HEADER.size + length :])
+    except (struct.error, ValueError, KeyError, TypeError) as fault:
+        raise BadState("the saved state is damaged; restore it from a good copy.") from fault
+
+
+def _outline(value: Any, buffers: list[bytes]) -> Any:
+    match value:
+        case None | bool() | str() | float():
+            return value
+        case int():
+            return value if abs(value) < 2**53 else {"int": str(value)}
+        case Epsilon():
+            return {"epsilon": value.nano}
+        case Fraction():
+            return {"fraction": [str(value.numerator), str(value.denominator)]}
+        case np.ndarray():
+            return _outline_of_array(value, buffers)
+        case bytes():
+            return {"bytes": value.hex()}
+        case list() | tuple():
+            return [_outline(item, buffers) for item in value]
+        case dict():
+            return {"dict": {key: _outline(item, buffers) for key, item in value.items()}}
+    raise BadState(f"state must be plain data; {type(value).__name__} cannot be saved.")
+
+
+def _outline_of_array(array: NDArray[Any], buffers: list[bytes]) -> Any:
+    if array.dtype.kind not in "iufb":
+        raise BadState(f"state must be plain data; an array of {array.dtype} cannot be saved.")
+    start = sum(len(buffer) for buffer in buffers)
+    buffers.append(np.ascontiguousarray(array).tobytes())
+    return {"array": [array.dtype.str, list(array.shape), start, len(buffers[-1])]}
+
+
+def _restored(outline: Any, buffers: memoryview) -> Any:
+    match outline:
+        case list():
+            return [_restored(item, buffers) for item in outline]
+        case {"int": text}:
+            return int(text)
+        case {"epsilon": nano}:
+            return Epsilon.of_nano(nano)
+        case {"fraction": [numerator, denominator]}:
+            return Fraction(int(numerator), int(denominator))
+        case {"bytes": text}:
+            return bytes.fromhex(text)
+        case {"array": [dtype, shape, start, length]}:
+            return np.frombuffer(buffers[start : start + length], np.dtype(dtype)).reshape(shape).copy()
+        case {"dict": items}:
+            return {key: _restored(item, buffers) for key, item in items.items()}
+    return outline

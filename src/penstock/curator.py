@@ -1,0 +1,201 @@
+"""The curator: the only one who opens a snapshot. Pay, then draw.
+
+A mechanism asks; the curator charges the ledger, adds noise whose scale follows from the charge, and answers. It never
+shows a count, and what it cannot afford it refuses before drawing anything. Everything a mechanism computes from the
+answers is public already.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+
+from penstock.desk import Answers, Desk, Handle, Question, as_nano, live, scale_of, spendable
+from penstock.epsilon import NANO, Epsilon, Number, as_fraction
+from penstock.errors import BadInput
+from penstock.ledger import Journal, Ledger, Population
+from penstock.models import PrivacyModel, at_least_one
+from penstock.noise import Noise, SecureNoise, laplace_sd
+from penstock.primitives.grouper import Grouper
+from penstock.primitives.pool import Pool
+from penstock.primitives.segment import Segment, SegmentPlan
+from penstock.queries import Bins, Counts, Query
+from penstock.types import Ints, Snapshot
+
+H = TypeVar("H", bound=Handle)
+
+
+class Curator:
+    """Answers paid questions about one stream under one privacy model."""
+
+    def __init__(
+        self,
+        model: PrivacyModel,
+        bins: int,
+        *,
+        noise: Noise | None = None,
+        population: Population | None = None,
+        journal: Journal | None = None,
+        answers: Answers = live,
+    ) -> None:
+        at_least_one("bins", bins)
+        self.model = model
+        self.bins = bins
+        self._ledger = self._make_ledger(population, journal)
+        self._desk = Desk(model, bins, self._ledger, noise or SecureNoise(), answers)
+        self._handles: list[Handle] = []
+
+    def _make_ledger(self, population: Population | None, journal: Journal | None) -> Ledger:
+        return Ledger(self.model, population=population, journal=journal)
+
+    # ---- what a mechanism may ask -----------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        snapshot: Snapshot,
+        query: Query,
+        e: Epsilon | Sequence[Epsilon],
+        bins: Bins | None = None,
+        envelope: str = "publish",
+    ) -> Ints:
+        """The query's value with discrete Laplace noise bought by ``e``; for ``Counts``, ``e`` may be one a bin."""
+        if not isinstance(e, Epsilon):
+            return self._ask_each(snapshot, query, as_nano(e), bins, envelope)
+        counts = self._desk.counts(snapshot)
+        self._desk.charge(e, envelope, query.touches(bins))
+        value = query(counts, bins)
+        scale = scale_of(query.sensitivity(self.model), e.nano)
+        return self._desk.noisy("ask", lambda: value, len(value), scale)
+
+    def _ask_each(self, snapshot: Snapshot, query: Query, nano: Ints, bins: Bins | None, envelope: str) -> Ints:
+        asked = np.arange(self.bins) if bins is None else bins
+        if not isinstance(query, Counts) or len(nano) != len(asked):
+            raise BadInput("budgets per bin are for Counts, one for every bin asked.")
+        counts = self._desk.counts(snapshot)
+        self._desk.charge_each(nano, envelope, asked)
+        return self._desk.noisy_each("ask", lambda: counts[asked], nano, query.sensitivity(self.model))
+
+    def nearest(self, snapshot: Snapshot, queries: Sequence[Query], e: Epsilon, envelope: str = "decide") -> int:
+        """The number of the query (each one number) whose value is smallest, by permute-and-flip."""
+        if not queries:
+            raise BadInput("nearest needs at least one query to choose from.")
+        counts = self._desk.counts(snapshot)
+        self._desk.charge(e, envelope, None)
+        most = max(query.sensitivity(self.model) for query in queries)
+
+        def choose() -> int:
+            scores = [int(query(counts, None)[0]) for query in queries]
+            excess = [Fraction(e.nano * (score - min(scores)), 2 * most * NANO) for score in scores]
+            heads = self._desk.noise.bernoulli_exp(excess)
+            order = self._desk.noise.order(len(scores))
+            # the first in random order whose coin fell; the best one's coin always falls
+            return int(order[np.argmax(heads[order])])
+
+        return self._desk.answer(Question("nearest", None, 0), choose)
+
+    def sampled(self, snapshot: Snapshot, rate: Number, e: Epsilon, limit: int, envelope: str = "monitor") -> Ints:
+        """The number of records in a random sample of each bin, with noise; divide by ``rate`` to estimate the count.
+
+        Sampling makes the answer cheaper: noise is drawn for e' = ln(1 + (exp(e) - 1) / rate) and e is charged. Bins
+        are cut at the public ``limit``, and as many coins are thrown whatever they hold, so that time tells nothing.
+        """
+        if self.model.neighbours != "add-remove" or self.model.per_unit != 1:
+            raise BadInput("sampling is proven for add-remove neighbours with one record a unit; use ask() instead.")
+        at_least_one("limit", limit)
+        chance = as_fraction(rate)
+        amplified = amplify(e, chance)
+        counts = self._desk.counts(snapshot)
+        self._desk.charge(e, envelope, None)
+
+        def thinned() -> Ints:
+            coins = self._desk.noise.bernoulli(chance, (self.bins, limit))
+            kept: Ints = np.count_nonzero(coins & (np.arange(limit) < counts[:, np.newaxis]), axis=1)
+            return kept
+
+        return self._desk.noisy("sampled", thinned, self.bins, scale_of(1, amplified.nano))
+
+    def segment(self, plan: SegmentPlan | None = None) -> Segment:
+        """Sparse-vector segments, one after another. Made in ``begin``."""
+        return self._issue(Segment(self._desk, plan))
+
+    def pool(self, reads: int = 1) -> Pool:
+        """Sums over time that pay on arrival. Made in ``begin``."""
+        return self._issue(Pool(self._desk, reads))
+
+    def grouper(self, e: Epsilon, max_length: int = 64) -> Grouper:
+        """Groups of alike time units, per bin. Made in ``begin``."""
+        return self._issue(Grouper(self._desk, e, max_length))
+
+    def can(self, **envelopes: Epsilon) -> bool:
+        """Whether these charges could all be made now: ``can(decide=v, publish=e)``. Public."""
+        return self._ledger.can(**envelopes)
+
+    def remaining(self, envelope: str | None = None) -> Epsilon:
+        """What can still be spent in this unit, in all or from one envelope. Public."""
+        return self._ledger.remaining(envelope)
+
+    def cap(self, **envelopes: Epsilon) -> None:
+        """Give envelopes budgets of their own, before the first charge."""
+        self._ledger.cap(**envelopes)
+
+    def noise_sd(self, e: Epsilon) -> float:
+        """The standard deviation of the noise that ``e`` buys for counts. Public."""
+        return laplace_sd(scale_of(self.model.sensitivity, spendable(e).nano))
+
+    # ---- what the loop around a mechanism needs ---------------------------------------------------------------------
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger, for whoever supervises the stream. Mechanisms do not touch it."""
+        return self._ledger
+
+    def begin_unit(self, snapshot: Snapshot) -> None:
+        """Turn to the next time unit; refused if it is not the next one, or has other bins."""
+        self._desk.begin_unit(snapshot)
+
+    def charged(self) -> Epsilon:
+        """What the current unit has cost so far."""
+        return Epsilon.of_nano(self._ledger.charged)
+
+    def retire(self) -> None:
+        """A step has failed: end all segments, empty all pools, close all groups. What was paid stays paid."""
+        for handle in self._handles:
+            handle.retire()
+
+    def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The public and the sealed part of the state. Noise has no state to save."""
+        public, sealed = self._ledger.save()
+        held = [handle.save() for handle in self._handles]
+        return (
+            {"ledger": public, "handles": [part for part, _ in held]},
+            {"ledger": sealed, "handles": [part for _, part in held]},
+        )
+
+    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
+        """Take up a saved state. Without the sealed part, what was sealed is retired, which is sound."""
+        self._ledger.load(public["ledger"], sealed and sealed["ledger"])
+        for number, handle in enumerate(self._handles):
+            handle.load(public["handles"][number], sealed and sealed["handles"][number])
+
+    def _issue(self, handle: H) -> H:
+        if self._ledger.t:
+            raise BadInput("segments, pools and groupers are made in begin(), so that a restart finds them again.")
+        self._handles.append(handle)
+        return handle
+
+
+def amplify(e: Epsilon, rate: Fraction) -> Epsilon:
+    """The budget e' an e-DP answer may use on a sample drawn at ``rate``: ln(1 + (exp(e) - 1) / rate), rounded down."""
+    if not 0 < rate <= 1:
+        raise BadInput(f"a sampling rate lies above 0 and at most at 1; got {float(rate)}.")
+    if rate == 1:
+        return spendable(e)
+    context = decimal.Context(prec=60)
+    gain = context.exp(Decimal(e.nano).scaleb(-9)) - 1
+    loss = context.ln(1 + context.divide(context.multiply(gain, rate.denominator), rate.numerator))
+    return spendable(Epsilon.of_nano(int(context.multiply(loss, NANO) - Decimal("1e-20"))))

@@ -1,0 +1,138 @@
+"""The curator's desk: the one place where a snapshot is opened, a charge is booked and noise is drawn.
+
+Every answer leaves through ``Desk.answer``, after it was paid for. What passes there is the whole transcript of the
+stream; everything else anybody can see is a function of it. Checks and recovery use that: they record the answers, or
+play recorded ones back without opening a snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from penstock.epsilon import NANO, Epsilon
+from penstock.errors import BadInput, OutOfOrder
+from penstock.ledger import Ledger
+from penstock.models import PrivacyModel
+from penstock.noise import Noise
+from penstock.queries import Bins
+from penstock.types import Ints, Snapshot, unseal
+
+T = TypeVar("T")
+
+
+class Question(NamedTuple):
+    """What is about to be answered. All of it is public: verb, noise scale (None: several), Laplace draws it takes."""
+
+    verb: str
+    scale: Fraction | None
+    draws: int
+
+
+class Answers(Protocol):
+    """Where answers come from."""
+
+    def __call__(self, question: Question, compute: Callable[[], T]) -> T: ...
+
+
+def live(question: Question, compute: Callable[[], T]) -> T:
+    """The usual source of answers: compute them."""
+    return compute()
+
+
+@lru_cache(maxsize=4096)
+def scale_of(sensitivity: int, nano: int) -> Fraction:
+    """The noise a charge buys: derived from the charge, exactly, never the other way round."""
+    return Fraction(sensitivity * NANO, nano)
+
+
+class Desk:
+    """Model, ledger and noise of one stream. Mechanisms never get to see it."""
+
+    def __init__(self, model: PrivacyModel, bins: int, ledger: Ledger, noise: Noise, answers: Answers) -> None:
+        self.model = model
+        self.bins = bins
+        self.ledger = ledger
+        self.noise = noise
+        self.answer = answers
+        self._paid_by_bin: dict[str | None, Ints] = {}
+
+    def begin_unit(self, snapshot: Snapshot) -> None:
+        """Turn to the next time unit, under a fresh key."""
+        if snapshot.bins != self.bins:
+            raise BadInput(f"the stream has {self.bins} bins and this snapshot {snapshot.bins}; pass all bins, always.")
+        self.ledger.advance(snapshot.t, snapshot.present)
+        self.noise.rekey()
+        self._paid_by_bin.clear()
+
+    def counts(self, snapshot: Snapshot) -> Ints:
+        """The raw counts of the current unit."""
+        if snapshot.t != self.ledger.t:
+            raise OutOfOrder(f"only the current unit, t={self.ledger.t}, can be asked about; got t={snapshot.t}.")
+        return unseal(snapshot)
+
+    def charge(self, e: Epsilon, envelope: str, bins: Bins | None) -> None:
+        """Pay ``e`` for an answer about ``bins`` (None: all), or refuse."""
+        spendable(e)
+        if bins is None:
+            self.ledger.add(e, envelope)
+        else:
+            self.charge_each(np.full(len(bins), e.nano, np.int64), envelope, bins)
+
+    def charge_each(self, nano: Ints, envelope: str, bins: Bins) -> None:
+        """Pay ``nano[i]`` for bin ``bins[i]``. A record lies in one bin, so a unit costs what its dearest bin costs.
+
+        (With noise of scale s1 / e_j on bin j, a change of d_j records in bin j costs sum_j d_j e_j / s1, which is at
+        most max_j e_j because the d_j add up to at most s1.)
+        """
+        raised, paid = {}, {}
+        for account in (None, envelope):
+            before = self._paid_by_bin.get(account)
+            after = np.zeros(self.bins, np.int64) if before is None else before.copy()
+            np.add.at(after, bins, nano)
+            raised[account] = int(after.max()) - (0 if before is None else int(before.max()))
+            paid[account] = after
+        if raised[None] or raised[envelope]:
+            self.ledger.add(Epsilon.of_nano(raised[None]), envelope, within=Epsilon.of_nano(raised[envelope]))
+        self._paid_by_bin.update(paid)
+
+    def noisy(self, verb: str, truth: Callable[[], Ints], size: int, scale: Fraction) -> Ints:
+        """``size`` true values plus independent noise of one scale."""
+        return self.answer(Question(verb, scale, size), lambda: truth() + self.noise.laplace(scale, size))
+
+    def noisy_each(self, verb: str, truth: Callable[[], Ints], nano: Ints, sensitivity: int) -> Ints:
+        """True values plus independent noise, the scale of each bought by its own charge."""
+        levels, which = np.unique(nano, return_inverse=True)
+        scales = [scale_of(sensitivity, int(level)) for level in levels]
+        return self.answer(
+            Question(verb, None, len(nano)), lambda: truth() + self.noise.laplace_each(scales, which.reshape(-1))
+        )
+
+
+def spendable(e: Epsilon) -> Epsilon:
+    """Refuse to spend nothing: no budget means no answer, never an answer without noise."""
+    if not e:
+        raise BadInput("a question costs at least one nano-epsilon; republish instead.")
+    return e
+
+
+def as_nano(budgets: Sequence[Epsilon]) -> Ints:
+    """Budgets as an array of nano-epsilon."""
+    return np.array([spendable(e).nano for e in budgets], np.int64)
+
+
+class Handle(Protocol):
+    """A piece of sealed state that a mechanism holds but cannot look into: a segment, a pool, a grouper."""
+
+    def retire(self) -> None:
+        """Give up the secret part; what was paid stays paid."""
+
+    def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The public and the sealed part."""
+
+    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
+        """Take up a saved state, retiring if the sealed part is missing."""

@@ -1,0 +1,234 @@
+"""The budget: exact, append-only, and asked before anything is drawn.
+
+A charge is an immutable fact about the data it reads. A ``Point`` concerns one time unit; a ``Span`` concerns a
+stretch of them and counts once in every protected set that meets it, however often. The ledger refuses any charge that
+would put some protected set above the model's epsilon, which is the whole of the privacy argument (docs/guarantees.md):
+
+    if for every transcript the charges that touch a protected set add up to at most epsilon,
+    then the release is epsilon-differentially private for that model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.charges import Charge, Point, Span
+from penstock.epsilon import Epsilon, EpsilonField
+from penstock.errors import BadInput, BadState, BudgetExceeded, HorizonReached, OutOfOrder
+from penstock.meters import NOBODY, Meter, Roll
+from penstock.models import MContext, PrivacyModel
+
+ENVELOPES = ("decide", "publish", "monitor", "quality")
+
+
+Journal = Callable[[Charge], None]
+
+
+@dataclass
+class Population:
+    """People who appear in several streams. Each stream that joins sets aside its whole epsilon, once and for all.
+
+    Whatever each stream's own ledger allows, the sum over streams then stays within ``epsilon``, for every protected
+    set that all of them protect.
+    """
+
+    name: str
+    epsilon: EpsilonField = EpsilonField()
+    members: list[PrivacyModel] = field(default_factory=list)
+
+    def join(self, model: PrivacyModel) -> None:
+        """Set aside ``model.epsilon``, or refuse."""
+        if any(type(model) is not type(other) for other in self.members):
+            raise BadInput(f'the streams of population "{self.name}" must share one kind of privacy model.')
+        taken = sum(other.epsilon.nano for other in self.members)
+        if taken + model.epsilon.nano > self.epsilon.nano:
+            left = Epsilon.of_nano(self.epsilon.nano - taken)
+            raise BudgetExceeded(
+                f'population "{self.name}" has {left} of {self.epsilon} left and this stream asks for {model.epsilon};'
+                " lower its epsilon or raise the population's."
+            )
+        self.members.append(model)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The outcome of a recount: the fullest protected set so far, against the law."""
+
+    peak: Epsilon
+    limit: Epsilon
+
+    @property
+    def holds(self) -> bool:
+        return self.peak <= self.limit
+
+
+class Ledger:
+    """All charges of one stream, kept as far back as a protected set can still reach."""
+
+    def __init__(
+        self, model: PrivacyModel, *, population: Population | None = None, journal: Journal | None = None
+    ) -> None:
+        if population is not None:
+            population.join(model)
+        self.model = model
+        self.t = 0
+        self.sequence = 0  # how many charges were ever booked
+        self.charged = 0  # nano-epsilon booked in the current unit
+        self._journal = journal
+        self._meter = model.meter()
+        self._caps: dict[str, tuple[Meter, int]] = {}
+        self._spans: dict[int, Span] = {}
+        self._roll = Roll(model.max_users) if isinstance(model, MContext) else None
+        self._peak = 0
+
+    def cap(self, **envelopes: Epsilon) -> None:
+        """Give envelopes budgets of their own, inside the model's. Only before the first charge."""
+        if self.sequence:
+            raise BadInput("envelopes are capped before the first charge; call cap() in begin().")
+        for envelope, limit in envelopes.items():
+            self._caps[known(envelope)] = (self.model.meter(), limit.nano)
+
+    def advance(self, t: int, present: Sequence[str] | None) -> None:
+        """Move to unit ``t``, which must be the next one."""
+        if t != self.t + 1:
+            raise OutOfOrder(f"time units come one after another; expected t={self.t + 1}, got t={t}.")
+        if self.model.horizon_bound and t > self.model.window:
+            raise HorizonReached(f"the stream was declared for {self.model.window} time units; t={t} is past that.")
+        rows = self._roll.rows(present) if self._roll else NOBODY
+        self.t, self.charged = t, 0
+        for meter in self._meters():
+            meter.advance(rows)
+
+    def can(self, **envelopes: Epsilon) -> bool:
+        """Whether these charges could all be made at the current unit."""
+        total = sum(e.nano for e in envelopes.values())
+        if self._meter.total + total > self.model.epsilon.nano:
+            return False
+        return all(
+            self._caps[name][0].total + e.nano <= self._caps[name][1]
+            for name, e in envelopes.items()
+            if name in self._caps
+        )
+
+    def remaining(self, envelope: str | None = None) -> Epsilon:
+        """What can still be spent at the current unit, in all or from one envelope."""
+        left = self.model.epsilon.nano - self._meter.total
+        if envelope in self._caps:
+            meter, limit = self._caps[envelope]
+            left = min(left, limit - meter.total)
+        return Epsilon.of_nano(left)
+
+    def add(self, e: Epsilon, envelope: str, *, within: Epsilon | None = None) -> None:
+        """Charge ``e`` to the current unit, or refuse. ``within``: its cost inside the envelope, where that differs."""
+        self._require(e, envelope, within or e)
+        self._move(e.nano, envelope, (within or e).nano)
+        self._book(Point(self.t, e, envelope))
+
+    def reserve(self, **envelopes: Epsilon) -> None:
+        """Set charges aside before a draw that decides whether they are due."""
+        if not self.can(**envelopes):
+            raise self._refusal(sum(e.nano for e in envelopes.values()), " + ".join(envelopes))
+        for envelope, e in envelopes.items():
+            self._move(e.nano, envelope, e.nano)
+
+    def settle(self, reserved: dict[str, Epsilon], due: dict[str, Epsilon]) -> None:
+        """Hand back what ``reserve`` set aside and book what is due of it."""
+        for envelope, e in reserved.items():
+            kept = due.get(envelope, Epsilon.of_nano(0))
+            self._move(kept.nano - e.nano, envelope, kept.nano - e.nano)
+            if kept:
+                self._book(Point(self.t, kept, envelope))
+
+    def open(self, e: Epsilon, envelope: str) -> Span:
+        """Start a span charge at the current unit, or refuse."""
+        self._require(e, envelope, e)
+        span = Span(self.t, None, e, known(envelope), self.sequence)
+        for meter in self._meters(envelope):
+            meter.open(span.key, e.nano)
+        self._spans[span.key] = span
+        self._book(span)
+        return span
+
+    def close(self, key: int, last: int) -> None:
+        """The span's last reading of data was at unit ``last``."""
+        span = self._spans.pop(key, None)
+        if span is None:  # folded into what everybody is assumed to have paid, when presence was lost
+            return
+        for meter in self._meters(span.envelope):
+            meter.close(key, last)
+        if self._journal:
+            self._journal(Span(span.a, last, span.e, span.envelope, key))
+
+    def audit(self) -> Audit:
+        """Recount every meter from the charges it keeps; a meter that disagrees with itself is a fault."""
+        for meter in self._meters():
+            if meter.total > meter.recount():
+                raise BadState("the ledger's running total disagrees with its charges; stop and restore a good copy.")
+        return Audit(Epsilon.of_nano(max(self._peak, self._meter.recount())), self.model.epsilon)
+
+    def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The public part, and the part that says who was present when."""
+        meters = [meter.save() for meter in self._meters()]
+        spans = [[s.a, s.e, s.envelope, s.key] for s in self._spans.values()]
+        public = {"t": self.t, "sequence": self.sequence, "peak": self._peak, "spans": spans}
+        if self._roll:
+            return public, {"meters": meters, "roll": self._roll.save()}
+        return public | {"meters": meters}, {}
+
+    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
+        """Take up a saved state. Without the sealed part everybody's presences count as fully paid."""
+        self.t, self.sequence, self._peak = public["t"], public["sequence"], public["peak"]
+        self._spans = {key: Span(a, None, e, envelope, key) for a, e, envelope, key in public["spans"]}
+        kept = public if self._roll is None else sealed
+        if kept is None:
+            self._forget_presence()
+            return
+        for meter, saved in zip(self._meters(), kept["meters"], strict=True):
+            meter.load(saved)
+        if self._roll and sealed:
+            self._roll.load(sealed["roll"])
+
+    def _forget_presence(self) -> None:
+        self._spans.clear()
+        self._roll = Roll(self._roll.limit) if self._roll else None
+        self._meter.forget(self.model.epsilon.nano)
+        for meter, limit in self._caps.values():
+            meter.forget(limit)
+
+    def _meters(self, envelope: str | None = None) -> list[Meter]:
+        if envelope is None:
+            return [self._meter, *(meter for meter, _ in self._caps.values())]
+        return [self._meter, self._caps[envelope][0]] if envelope in self._caps else [self._meter]
+
+    def _move(self, nano: int, envelope: str, within: int) -> None:
+        self._meter.add(nano)
+        if envelope in self._caps:
+            self._caps[envelope][0].add(within)
+
+    def _book(self, charge: Charge) -> None:
+        self.sequence += 1
+        self.charged += charge.e.nano
+        self._peak = max(self._peak, self._meter.total)
+        if self._journal:
+            self._journal(charge)
+
+    def _require(self, e: Epsilon, envelope: str, within: Epsilon) -> None:
+        capped = self._caps.get(known(envelope))
+        fits = self._meter.total + e.nano <= self.model.epsilon.nano
+        if not fits or (capped and capped[0].total + within.nano > capped[1]):
+            raise self._refusal(e.nano, envelope)
+
+    def _refusal(self, nano: int, envelope: str) -> BudgetExceeded:
+        return BudgetExceeded(
+            f"{Epsilon.of_nano(nano)} for {envelope} at t={self.t} exceeds the {self.remaining(envelope)} that"
+            " remain of the budget; ask can() first, or spend less."
+        )
+
+
+def known(envelope: str) -> str:
+    """Refuse a misspelt envelope."""
+    if envelope not in ENVELOPES:
+        raise BadInput(f"an envelope is one of {', '.join(ENVELOPES)}; got {envelope!r}.")
+    return envelope

@@ -1,0 +1,161 @@
+"""What every mechanism is: parameters, state, and a decision at each time unit.
+
+An author writes ``begin`` (once, after the curator is at hand) and ``decide`` (once a unit). A mechanism holds a
+curator to ask and nothing else: it sees noisy answers, charges and times, all of which are public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from penstock import codec, sealing
+from penstock.curator import Curator
+from penstock.epsilon import NANO, Epsilon
+from penstock.errors import BadState, NotProven
+from penstock.models import PrivacyModel
+from penstock.queries import Counts, Distance
+from penstock.types import Kind, Release, Snapshot
+
+
+class State(NamedTuple):
+    """A mechanism at rest. ``public`` follows from the releases; ``sealed`` is encrypted, and empty without a key."""
+
+    public: bytes
+    sealed: bytes
+
+
+@runtime_checkable
+class Keeper(Protocol):
+    """A part of the state that saves and loads itself; ``begin`` makes it."""
+
+    def save(self) -> dict[str, Any]: ...
+    def load(self, saved: dict[str, Any]) -> None: ...
+
+
+def state(default: Any = None, *, factory: Callable[[], Any] | None = None) -> Any:
+    """A dataclass field that is part of the state: saved, loaded, and not a parameter."""
+    options: dict[str, Any] = {"init": False, "repr": False, "compare": False, "metadata": {"state": True}}
+    return field(default_factory=factory, **options) if factory else field(default=default, **options)
+
+
+@dataclass(kw_only=True)
+class Mechanism:
+    """Turns each snapshot into a release by asking a curator. Subclasses are dataclasses: fields are parameters."""
+
+    proven_for: ClassVar[tuple[type[PrivacyModel], ...]] = ()
+    paper: ClassVar[str] = ""
+
+    model: PrivacyModel
+    curator: Curator = field(init=False, repr=False, compare=False)
+    last: Release = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if type(self.model) not in self.proven_for:
+            known = ", ".join(model.__name__ for model in self.proven_for)
+            raise NotProven(
+                f"{type(self).__name__} is not proven for {type(self.model).__name__}; it is for {known}. Choose one of"
+                " these models, or another mechanism."
+            )
+        self.validate()
+
+    @classmethod
+    def example(cls, model: PrivacyModel) -> Self:
+        """An instance for checks and documents."""
+        return cls(model=model)
+
+    # ---- for authors ------------------------------------------------------------------------------------------------
+
+    def validate(self) -> None:
+        """Refuse parameters that cannot work. Called at construction."""
+
+    def begin(self) -> None:
+        """Derive constants from the parameters, cap envelopes, make segments and pools. Nothing can be asked yet."""
+
+    def decide(self, snapshot: Snapshot) -> Release:
+        """The release of this time unit."""
+        raise NotImplementedError
+
+    def publish(self, snapshot: Snapshot, e: Epsilon) -> Release:
+        """A fresh release of all bins, for ``e``."""
+        values = self.curator.ask(snapshot, Counts(), e)
+        sd = self.curator.noise_sd(e)
+        return self._released(snapshot, values, Kind.FRESH, np.broadcast_to(np.float64(sd), values.shape))
+
+    def republish(self, snapshot: Snapshot) -> Release:
+        """The last release once more, for nothing."""
+        return self._released(snapshot, self.last.values, Kind.REPUBLISHED, self.last.noise_sd)
+
+    def distance(self, snapshot: Snapshot, e: Epsilon) -> int:
+        """How far, in L1, the counts are from the last release, for ``e``."""
+        return int(self.curator.ask(snapshot, Distance(self.last.values), e, envelope="decide")[0])
+
+    def worth_publishing(self, moved: int, e: Epsilon) -> bool:
+        """Whether the mean distance per bin reaches the noise of a fresh release: moved / d >= s1 / e, and e > 0."""
+        return e.nano > 0 and moved * e.nano >= self.curator.bins * self.model.sensitivity * NANO
+
+    # ---- for the loop around it -------------------------------------------------------------------------------------
+
+    def start(self, curator: Curator) -> Self:
+        """Take a curator, from which all later answers come. Until a first release the last one is all zeros."""
+        self.curator = curator
+        self.last = _released_before(curator.bins)
+        self.begin()
+        return self
+
+    def step(self, snapshot: Snapshot) -> Release:
+        """One time unit: check the snapshot, decide, remember. A step that fails leaves its charges spent."""
+        self.curator.begin_unit(snapshot)
+        try:
+            self.last = self.decide(snapshot)
+        except BaseException:
+            self.curator.retire()
+            raise
+        return self.last
+
+    def save(self, key: bytes | None = None) -> State:
+        """The state between two steps. Without a key nothing sealed is written, and loading retires it."""
+        public, sealed = self.curator.save()
+        held = {f.name: getattr(self, f.name) for f in fields(self) if f.metadata.get("state")}
+        own = {name: value.save() if isinstance(value, Keeper) else value for name, value in held.items()}
+        whole = {"mechanism": type(self).__name__, "own": own, "last": _saved_release(self.last), "curator": public}
+        return State(codec.encode(whole), sealing.seal(codec.encode(sealed), key) if key else b"")
+
+    def load(self, saved: State, key: bytes | None = None) -> None:
+        """Take up a saved state, in a mechanism that was started with the same parameters."""
+        whole = codec.decode(saved.public)
+        if whole["mechanism"] != type(self).__name__:
+            raise BadState(
+                f"a state of {whole['mechanism']} cannot be loaded into {type(self).__name__}; load it there."
+            )
+        sealed = codec.decode(sealing.open_sealed(saved.sealed, key)) if key and saved.sealed else None
+        self.curator.load(whole["curator"], sealed)
+        self.last = _loaded_release(whole["last"])
+        for name, value in whole["own"].items():
+            held = getattr(self, name)
+            if isinstance(held, Keeper):
+                held.load(value)
+            else:
+                setattr(self, name, value)
+
+    def _released(self, snapshot: Snapshot, values: Any, kind: Kind, noise_sd: Any) -> Release:
+        kinds = np.broadcast_to(np.int8(kind), values.shape)
+        return Release(snapshot.t, values, kinds, noise_sd, self.curator.charged())
+
+
+def _released_before(bins: int) -> Release:
+    """What stands for "the last release" before there is one."""
+    zeros = np.zeros(bins)
+    kinds = np.full(bins, Kind.REPUBLISHED, np.int8)
+    return Release(0, np.zeros(bins, np.int64), kinds, zeros, Epsilon.of_nano(0))
+
+
+def _saved_release(release: Release) -> list[Any]:
+    return [release.t, release.values, release.kind, release.noise_sd, release.charged]
+
+
+def _loaded_release(saved: list[Any]) -> Release:
+    return Release(*saved)

@@ -1,0 +1,35 @@
+"""Uniform: publish always."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from penstock.mechanisms.base import Mechanism
+from penstock.models import DeltaNeighbourhood, EventLevel, MContext, UserLevel, WEvent
+from penstock.types import Release, Snapshot
+
+
+@dataclass(kw_only=True)
+class Uniform(Mechanism):
+    """Publish always, with epsilon / w each time (Kellaris et al. 2014).
+
+    Best where counts are large or jump about; its noise never falls, however calm the stream.
+
+    >>> from penstock.publisher import publish
+    >>> from penstock.streams import Stream
+    >>> from penstock.noise import ScriptedNoise
+    >>> mechanism = Uniform(model=WEvent(epsilon=1, w=4))
+    >>> for release in publish(Stream([[5], [7], [7]]), mechanism, noise=ScriptedNoise([1, -2, 0])):
+    ...     print(release.t, release.values, release.charged)
+    1 [6] 0.25
+    2 [5] 0.25
+    3 [7] 0.25
+    """
+
+    proven_for: ClassVar = (EventLevel, WEvent, UserLevel, MContext, DeltaNeighbourhood)
+    paper: ClassVar = "Kellaris et al. 2014"
+
+    def begin(self) -> None:
+        self.per_unit = self.model.epsilon / self.model.window
+
+    def decide(self, snapshot: Snapshot) -> Release:
+        return self.publish(snapshot, self.per_unit)

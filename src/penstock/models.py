@@ -1,0 +1,182 @@
+"""The law of a stream: who is protected, over which stretch of time, and how much may be learnt about them.
+
+| model              | a protected set is                      | may hide                              |
+|--------------------|-----------------------------------------|---------------------------------------|
+| EventLevel         | one time unit                           | one event                             |
+| WEvent             | any w consecutive units                 | whatever happens inside w units       |
+| UserLevel          | the whole horizon                       | everything about a user               |
+| MContext           | any m consecutive presences of a user   | what a user does while being present  |
+| DeltaNeighbourhood | any ``steps`` consecutive units         | changes that lie near each other      |
+
+Two streams are neighbours if they agree outside one protected set and, at each unit inside it, one user's records
+differ: added or removed (``add-remove``), or changed in place (``replace``). ``per_unit`` bounds how many records a
+user has in one unit. All of it is public, and nothing else decides a sensitivity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from penstock.epsilon import EpsilonField, Number, as_fraction
+from penstock.errors import BadInput, BadPresence
+from penstock.meters import Meter, PresenceMeter, WindowMeter
+from penstock.types import Ints, as_counts
+
+Neighbours = Literal["add-remove", "replace"]
+Presence = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivacyModel:
+    """What every model declares. Use one of the five subclasses."""
+
+    epsilon: EpsilonField = EpsilonField()
+    neighbours: Neighbours = "add-remove"
+    per_unit: int = 1
+    horizon_bound: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not self.epsilon:
+            raise BadInput("epsilon must be above 0; choose how much may be learnt, for example epsilon=1.0.")
+        if self.neighbours not in ("add-remove", "replace"):
+            raise BadInput(f'neighbours must be "add-remove" or "replace"; got {self.neighbours!r}.')
+        at_least_one("per_unit", self.per_unit)
+        at_least_one("the length of a protected set", self.window)
+
+    @property
+    def window(self) -> int:
+        """How many time units a protected set holds at most."""
+        raise BadInput("PrivacyModel is abstract; use EventLevel, WEvent, UserLevel, MContext or DeltaNeighbourhood.")
+
+    @property
+    def sensitivity(self) -> int:
+        """How far, in L1, one unit's histogram can move between neighbours."""
+        return self.per_unit * (1 if self.neighbours == "add-remove" else 2)
+
+    def meter(self) -> Meter:
+        """A meter of this model's protected sets."""
+        return WindowMeter(self.window)
+
+    def neighbouring(self, counts: ArrayLike, rng: np.random.Generator, presence: Presence | None = None) -> Ints:
+        """A random neighbour of the stream ``counts`` (one row a time unit), for checks and audits."""
+        stream = np.array([as_counts(row) for row in np.asarray(counts)])
+        for t in self._protected_units(len(stream), rng, presence):
+            for _ in range(int(rng.integers(1, self.per_unit + 1))):
+                self._change_one_record(stream[t], rng)
+        return stream
+
+    def _protected_units(self, steps: int, rng: np.random.Generator, presence: Presence | None) -> range | list[int]:
+        """Indices of one protected set: a window that may stick out at either end of the stream."""
+        start = int(rng.integers(1 - self.window, steps)) if not self.horizon_bound else 0
+        return range(max(start, 0), min(start + self.window, steps))
+
+    def _change_one_record(self, row: Ints, rng: np.random.Generator) -> None:
+        filled = np.flatnonzero(row)
+        if self.neighbours == "replace":
+            if len(filled):
+                row[rng.choice(filled)] -= 1
+                row[rng.integers(len(row))] += 1
+        elif len(filled) and rng.random() < 0.5:
+            row[rng.choice(filled)] -= 1
+        else:
+            row[rng.integers(len(row))] += 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventLevel(PrivacyModel):
+    """Hides one event: every time unit is protected by itself."""
+
+    @property
+    def window(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class WEvent(PrivacyModel):
+    """Hides whatever happens inside any ``w`` consecutive time units (Kellaris et al. 2014)."""
+
+    w: int
+
+    @property
+    def window(self) -> int:
+        return self.w
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserLevel(PrivacyModel):
+    """Hides a user altogether, over a stream of at most ``horizon`` time units."""
+
+    horizon: int
+    horizon_bound: ClassVar[bool] = True
+
+    @property
+    def window(self) -> int:
+        return self.horizon
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaNeighbourhood(PrivacyModel):
+    """Hides changes whose first and last differ by less than ``steps`` units (Fang and Chang 2014, dynamic data).
+
+    The paper's neighbours replace a record, so that is the default here.
+    """
+
+    steps: int
+    neighbours: Neighbours = "replace"
+
+    @property
+    def window(self) -> int:
+        return self.steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class MContext(PrivacyModel):
+    """Hides what a user does in any ``m`` consecutive presences; *that* a user is present is public.
+
+    A change of status moves a record, so neighbours replace. ``max_users`` bounds the memory: O(max_users x m).
+    """
+
+    m: int
+    max_users: int = 1_000_000
+    neighbours: Neighbours = "replace"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least_one("max_users", self.max_users)
+        if self.neighbours != "replace":
+            raise BadInput('under m-context presence is public, so neighbours must be "replace"; leave it out.')
+
+    @property
+    def window(self) -> int:
+        return self.m
+
+    def meter(self) -> Meter:
+        return PresenceMeter(self.m)
+
+    def _protected_units(self, steps: int, rng: np.random.Generator, presence: Presence | None) -> list[int]:
+        if presence is None or len(presence) != steps:
+            raise BadPresence("m-context needs the users present at every time unit; pass presence, one list a unit.")
+        users = sorted({user for unit in presence for user in unit})
+        if not users:
+            return []
+        user = users[rng.integers(len(users))]
+        units = [t for t, here in enumerate(presence) if user in here]
+        start = int(rng.integers(1 - self.m, len(units)))
+        return units[max(start, 0) : start + self.m]
+
+
+def at_least_one(name: str, value: object) -> None:
+    """Refuse what is not a whole number of 1 or more."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise BadInput(f"{name} must be a whole number of 1 or more; got {value!r}.")
+
+
+def within(name: str, value: Number, low: int, high: int) -> None:
+    """Refuse a number that does not lie strictly between two public bounds."""
+    if not low < as_fraction(value) < high:
+        raise BadInput(f"{name} must lie between {low} and {high}; got {value}.")

@@ -1,0 +1,44 @@
+"""What the curator asks of a source of noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.types import Ints, Mask
+
+
+class Noise(Protocol):
+    """Independent draws from distributions whose parameters are exact rationals."""
+
+    secure: ClassVar[bool]
+
+    def rekey(self) -> None:
+        """Called once a release, before its first draw."""
+
+    def laplace(self, scale: Fraction, size: int) -> Ints:
+        """``size`` draws of the discrete Laplace, P(k) proportional to exp(-|k| / scale)."""
+
+    def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
+        """One draw for each entry of ``which``, whose scale is ``scales[which[i]]``."""
+
+    def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
+        """Coins that fall True with probability ``chance``."""
+
+    def bernoulli_exp(self, exponents: Sequence[Fraction]) -> Mask:
+        """One coin for each exponent x >= 0, True with probability exp(-x)."""
+
+    def order(self, size: int) -> NDArray[np.intp]:
+        """A uniformly random order of 0 .. size-1."""
+
+
+@lru_cache(maxsize=4096)
+def laplace_sd(scale: Fraction) -> float:
+    """Standard deviation of the discrete Laplace of this scale."""
+    return 1 / (math.sqrt(2) * math.sinh(float(1 / (2 * scale)))) if scale > Fraction(1, 1400) else 0.0

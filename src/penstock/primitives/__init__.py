@@ -1,0 +1,1 @@
+"""Reusable pieces that mechanisms are made of; their state is plain data."""

@@ -1,0 +1,79 @@
+"""Grouping neighbouring time units whose counts are alike, on sealed values (the test of PeGaSus).
+
+Per bin: a group opens with a noisy threshold. As long as the deviation of the group, with the current count in it,
+stays below, the count joins; otherwise the group closes *and the current count is closed as a group of its own*, so
+that every count takes part in exactly one comparison series. That series is a sparse-vector segment with one yes:
+threshold noise of scale D / (e/2) and query noise of scale D / (e/4), D the deviation's sensitivity, cost
+e/2 + 2 * e/4 = e, charged at every unit that joins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from penstock.desk import Desk, Question, scale_of, spendable
+from penstock.epsilon import Epsilon
+from penstock.models import at_least_one
+from penstock.queries import Deviation
+from penstock.types import Ints, Mask, Snapshot
+
+
+class Grouper:
+    """Groups of at most ``max_length`` units, one open group a bin at most.
+
+    Public: ``length``, how many units the group of the current unit has so far, and ``open``, whether it goes on.
+    """
+
+    def __init__(self, desk: Desk, e: Epsilon, max_length: int = 64) -> None:
+        at_least_one("max_length", max_length)
+        self.e = e
+        self.max_length = max_length
+        self.deviation = Deviation()
+        spendable(e / 4)
+        self._desk = desk
+        self.length = np.zeros(desk.bins, np.int64)
+        self.open = np.zeros(desk.bins, np.bool_)
+        self._rho = np.zeros(desk.bins, np.int64)
+        self._members = np.zeros((max_length, desk.bins), np.int64)
+
+    def extend(self, snapshot: Snapshot, thresholds: ArrayLike) -> Mask:
+        """Let the current unit in. True where it opened or joined a group, False where it closed one and is alone."""
+        counts = self._desk.counts(snapshot)
+        self._desk.charge(self.e, "monitor", None)
+        joining = self.open.copy()
+        draws = self._desk.bins  # each bin draws once: threshold noise where it opens, query noise where it compares
+        joined = self._desk.answer(Question("extend", None, draws), lambda: self._compare(counts, thresholds, joining))
+        self.length = np.where(joining, np.where(joined, self.length + 1, 1), 1)
+        self.open = joined & (self.length < self.max_length)
+        return joined
+
+    def _compare(self, counts: Ints, thresholds: ArrayLike, joining: Mask) -> Mask:
+        sensitivity = self.deviation.sensitivity(self._desk.model)
+        scales = [scale_of(sensitivity, (self.e / 2).nano), scale_of(sensitivity, (self.e / 4).nano)]
+        noise = self._desk.noise.laplace_each(scales, joining.astype(np.intp))
+        place = np.where(joining, self.length, 0)
+        self._members[place, np.arange(len(counts))] = counts
+        astray = self.deviation(self._members, place + 1)
+        limit = np.ceil(np.asarray(thresholds, np.float64) * self.deviation.grid).astype(np.int64)
+        joined = np.where(joining, astray + noise < limit + self._rho, True)
+        self._rho = np.where(joining, self._rho, noise)
+        return joined
+
+    def retire(self) -> None:
+        """Close every group and forget its members."""
+        self.open[:] = False
+        self._rho[:] = 0
+        self._members[:] = 0
+
+    def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"length": self.length, "open": self.open}, {"rho": self._rho, "members": self._members}
+
+    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
+        self.length, self.open = public["length"], public["open"]
+        if sealed is None:
+            self.retire()
+        else:
+            self._rho, self._members = sealed["rho"], sealed["members"]

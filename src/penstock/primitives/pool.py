@@ -1,0 +1,87 @@
+"""Sums over time that pay on arrival.
+
+A count pays when it *enters* the pool, at its own time unit; the sum is read later with one draw. So a group that is
+formed in retrospect needs no retrospective charge, and nobody has to keep the past. Members that are dropped unread
+stay paid: nobody could have known beforehand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.desk import Desk, spendable
+from penstock.epsilon import Epsilon
+from penstock.errors import BadInput
+from penstock.models import at_least_one
+from penstock.queries import Bins
+from penstock.types import Ints, Snapshot
+
+# public cuts that keep a sum inside 64 bits; cutting moves no two counts further apart
+LARGEST_MEMBER = 2**40
+LARGEST_SIZE = 2**22
+
+
+class Pool:
+    """One running sum a bin. ``size`` (how many units each holds) and ``reads_left`` are public.
+
+    With ``reads`` above 1 the sum may be read that often before it is emptied, each time with its part of the charge.
+    """
+
+    def __init__(self, desk: Desk, reads: int = 1) -> None:
+        at_least_one("reads", reads)
+        self.reads = reads
+        self._desk = desk
+        self._all = np.arange(desk.bins)
+        self.size = np.zeros(desk.bins, np.int64)
+        self.reads_left = np.full(desk.bins, reads, np.int64)
+        self._least = np.zeros(desk.bins, np.int64)  # the smallest charge among a bin's members, in nano-epsilon
+        self._sums = np.zeros(desk.bins, np.int64)
+
+    def absorb(self, snapshot: Snapshot, e: Epsilon, bins: Bins | None = None) -> None:
+        """Let the current counts of ``bins`` in, for ``e``."""
+        spendable(e / self.reads)
+        counts = self._desk.counts(snapshot)
+        chosen = self._all if bins is None else bins
+        if (self.size[chosen] >= LARGEST_SIZE).any():
+            raise BadInput(f"a pool holds {LARGEST_SIZE} time units at most; settle or drop it before.")
+        self._desk.charge(e, "publish", bins)
+        held = self.size[chosen] > 0
+        self._least[chosen] = np.where(held, np.minimum(self._least[chosen], e.nano), e.nano)
+        self.size[chosen] += 1
+        self._sums[chosen] += np.minimum(counts[chosen], LARGEST_MEMBER)
+
+    def settle(self, bins: Bins | None = None) -> Ints:
+        """The noisy sum of each of ``bins``, at no further cost; a bin is emptied with its last read."""
+        chosen = self._all if bins is None else bins
+        if not (self.size[chosen] > 0).all():
+            raise BadInput("only a bin that has absorbed something can be settled; look at size first.")
+        nano = self._least[chosen] // self.reads
+        drawn = self._desk.noisy_each(
+            "settle", lambda: self._sums[chosen], nano, sensitivity=self._desk.model.sensitivity
+        )
+        self.reads_left[chosen] -= 1
+        self.drop(chosen[self.reads_left[chosen] == 0])
+        return drawn
+
+    def drop(self, bins: Bins | None = None) -> None:
+        """Empty ``bins`` unread."""
+        chosen = self._all if bins is None else bins
+        self._sums[chosen] = 0
+        self.size[chosen] = 0
+        self.reads_left[chosen] = self.reads
+
+    def retire(self) -> None:
+        """Empty every bin."""
+        self.drop()
+
+    def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"size": self.size, "reads_left": self.reads_left, "least": self._least}, {"sums": self._sums}
+
+    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
+        self.size, self.reads_left, self._least = public["size"], public["reads_left"], public["least"]
+        if sealed is None:
+            self.retire()
+        else:
+            self._sums = sealed["sums"]

@@ -1,0 +1,188 @@
+"""Sparse-vector segments: asking "is it above the threshold?" and paying for the yeses.
+
+A segment draws threshold noise rho of scale D/u once and query noise nu of scale D/v at every comparison, where D is
+the query's sensitivity. It ends after c yeses. For a protected set W it costs at most
+
+    u + 2 v * (yeses inside W) + v * (yeses outside W),   and nothing if no comparison falls into W,
+
+so it is charged as an open span of u + c v and a point of v at each yes. (Shift rho by D: a no inside W is implied, a
+yes inside W moves by 2 D, a yes outside W by D. Nothing is assumed about the query but D; docs/guarantees.md.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+from penstock.desk import Desk, Question, scale_of, spendable
+from penstock.epsilon import Epsilon
+from penstock.errors import BadInput
+from penstock.models import at_least_one
+from penstock.queries import Query
+from penstock.types import Snapshot
+
+DIGITS = 10**30
+
+
+class Verdict(Enum):
+    """The outcome of a comparison. SKIPPED: not affordable now, so nothing was compared or spent."""
+
+    SKIPPED = "skipped"
+    BELOW = "below"
+    ABOVE = "above"
+
+
+@dataclass(frozen=True)
+class SegmentPlan:
+    """How a segment spends: ``c`` yeses, ``u`` on the threshold, ``v`` on each comparison."""
+
+    c: int
+    u: Epsilon
+    v: Epsilon
+
+    def __post_init__(self) -> None:
+        at_least_one("the number of yeses c", self.c)
+        spendable(self.u)
+        spendable(self.v)
+
+    @property
+    def opening(self) -> Epsilon:
+        """What opening costs every protected set that sees the segment at all."""
+        return self.u + self.v * self.c
+
+    @staticmethod
+    def windowed(tops: int, e: Epsilon) -> SegmentPlan:
+        """The least noisy plan for at most ``tops`` yeses per window from budget ``e``, segments one after another.
+
+        A window with ``tops`` yeses meets A segments at most and pays A u + B v in all, B = A c + tops. The noise is
+        least at u = e / (A + (A B^2)^(1/3)), v = e / (B + (A^2 B)^(1/3)).
+        """
+        at_least_one("tops", tops)
+        c = _best_length(tops)
+        a, b = _load(tops, c)
+        return SegmentPlan(c, _part(e, a, a * b * b), _part(e, b, a * a * b))
+
+    @staticmethod
+    def whole_horizon(tops: int, e: Epsilon) -> SegmentPlan:
+        """One segment of ``tops`` yeses for a whole horizon: u + 2 tops v = e, u : 2 tops v = 1 : (2 tops)^(2/3)."""
+        at_least_one("tops", tops)
+        b = 2 * tops
+        return SegmentPlan(tops, _part(e, 1, b * b), _part(e, b, b))
+
+
+class Segment:
+    """Comparisons under a secret threshold noise, one run of ``plan.c`` yeses after another.
+
+    A run opens, and pays, at its first affordable comparison, and is over with its last yes. Between two runs
+    ``renew`` says how the next one spends.
+    """
+
+    def __init__(self, desk: Desk, plan: SegmentPlan | None = None) -> None:
+        self.plan = plan
+        self.left = plan.c if plan else 0  # yeses until the run is over
+        self._desk = desk
+        self._span: int | None = None
+        self._sensitivity = 0
+        self._last = 0
+        self._rho: int | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether a run is open: its plan is fixed then."""
+        return self._span is not None
+
+    def renew(self, plan: SegmentPlan) -> None:
+        """Plan the next run."""
+        if self.running:
+            raise BadInput("a segment is renewed between two runs; look at running first.")
+        self.plan, self.left = plan, plan.c
+
+    def above(self, snapshot: Snapshot, query: Query, threshold: int, then: Epsilon) -> Verdict:
+        """Compare the query (one number) with ``threshold``, keeping ``then`` free for the release a yes leads to."""
+        if self.plan is None or self.left == 0:
+            raise BadInput("the run of this segment is over; renew it with a plan.")
+        plan, v, ledger = self.plan, self.plan.v, self._desk.ledger
+        opening = not self.running
+        if not ledger.can(decide=v + plan.opening if opening else v, publish=then):
+            return Verdict.SKIPPED
+        sensitivity = self._fixed_sensitivity(query)
+        if opening:
+            self._span = ledger.open(plan.opening, "decide").key
+        reserved = {"decide": v, "publish": then}
+        ledger.reserve(**reserved)
+        self._last = ledger.t
+        question = Question("above", scale_of(sensitivity, v.nano), 2 if opening else 1)
+        above = self._desk.answer(question, lambda: self._compare(snapshot, query, threshold, plan))
+        ledger.settle(reserved, {"decide": v} if above else {})
+        return self._counted_down() if above else Verdict.BELOW
+
+    def _compare(self, snapshot: Snapshot, query: Query, threshold: int, plan: SegmentPlan) -> bool:
+        noise = self._desk.noise
+        if self._rho is None:
+            self._rho = int(noise.laplace(scale_of(self._sensitivity, plan.u.nano), 1)[0])
+        nu = int(noise.laplace(scale_of(self._sensitivity, plan.v.nano), 1)[0])
+        return int(query(self._desk.counts(snapshot), None)[0]) + nu >= threshold + self._rho
+
+    def _fixed_sensitivity(self, query: Query) -> int:
+        """The query's sensitivity, which is that of the query that opened the run: rho was drawn for it."""
+        sensitivity = query.sensitivity(self._desk.model)
+        if self.running and sensitivity != self._sensitivity:
+            raise BadInput("all queries of a run must have one sensitivity; use a second segment.")
+        self._sensitivity = sensitivity
+        return sensitivity
+
+    def _counted_down(self) -> Verdict:
+        self.left -= 1
+        if self.left == 0:
+            self.retire()
+        return Verdict.ABOVE
+
+    def retire(self) -> None:
+        """End the run: forget rho and close the span at the last comparison."""
+        self.left, self._rho = 0, None
+        if self._span is not None:
+            self._desk.ledger.close(self._span, self._last)
+            self._span = None
+
+    def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        plan = self.plan and [self.plan.c, self.plan.u, self.plan.v]
+        public = {"plan": plan, "left": self.left, "span": self._span, "last": self._last}
+        return public | {"sensitivity": self._sensitivity}, {"rho": self._rho}
+
+    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
+        self.plan = public["plan"] and SegmentPlan(*public["plan"])
+        self.left, self._span, self._last = public["left"], public["span"], public["last"]
+        self._sensitivity = public["sensitivity"]
+        if sealed is None:
+            self.retire()
+        else:
+            self._rho = sealed["rho"]
+
+
+@lru_cache(maxsize=1024)
+def _best_length(tops: int) -> int:
+    """The segment length c in 1 .. tops with the least noise."""
+    return min(range(1, tops + 1), key=lambda c: sum(x ** (2 / 3) for x in _load(tops, c)))
+
+
+def _load(tops: int, c: int) -> tuple[int, int]:
+    """How often a window of ``tops`` yeses pays u and v at most, if segments have ``c`` yeses."""
+    segments = -(-(tops - 1) // c) + 1
+    return segments, segments * c + tops
+
+
+def _part(e: Epsilon, weight: int, cube: int) -> Epsilon:
+    """e / (weight + cube ** (1/3)), rounded down, in whole numbers."""
+    return Epsilon.of_nano(e.nano * DIGITS // (weight * DIGITS + _cube_root_up(cube * DIGITS**3)))
+
+
+def _cube_root_up(n: int) -> int:
+    """The least whole r with r**3 >= n, by Newton's method from above."""
+    r = 1 << -(-n.bit_length() // 3)
+    while True:
+        smaller = (2 * r + n // (r * r)) // 3
+        if smaller >= r:
+            return r if r**3 == n else r + 1
+        r = smaller

@@ -1,0 +1,162 @@
+"""Every question one may ask of a snapshot, with its sensitivity.
+
+Values and sensitivities are whole numbers, so that adding whole noise is exact. A reference (an earlier release, or
+anything computed from releases) is public and is rounded to whole numbers first. Where many large numbers are added
+each is first cut at a public bound that keeps the sum inside 64 bits; a cut moves no two numbers further apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from penstock.errors import BadInput
+from penstock.models import PrivacyModel
+from penstock.types import LARGEST_COUNT, Ints
+
+LARGEST_SUM = 2**62
+LARGEST_REFERENCE = 2**60
+
+Bins = NDArray[np.intp]
+
+
+class Query(Protocol):
+    """A vector of whole numbers per snapshot, and how far (L1) neighbours can move it."""
+
+    def sensitivity(self, model: PrivacyModel) -> int: ...
+    def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
+        """The true value over ``bins`` (None: over all of them)."""
+
+    def touches(self, bins: Bins | None) -> Bins | None:
+        """Which bins the value depends on (None: all of them)."""
+
+
+class _Additive:
+    """A question that one record moves by at most one."""
+
+    def sensitivity(self, model: PrivacyModel) -> int:
+        return model.sensitivity
+
+    def touches(self, bins: Bins | None) -> Bins | None:
+        return bins
+
+
+class Counts(_Additive):
+    """The histogram itself."""
+
+    def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
+        return counts if bins is None else counts[bins]
+
+
+class Distance(_Additive):
+    """The L1 distance to a public reference: one number."""
+
+    def __init__(self, reference: ArrayLike) -> None:
+        self.reference = as_reference(reference)
+
+    def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
+        total: Ints = _apart(counts, self.reference, bins).sum(keepdims=True)
+        return total
+
+
+class GroupSums(_Additive):
+    """The sum of each group of bins. ``labels`` gives every bin's group, or -1 for none; groups are public."""
+
+    def __init__(self, labels: ArrayLike) -> None:
+        self.groups = Groups(labels)
+
+    def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
+        return self.groups.sums(_cut(counts), bins)
+
+    def touches(self, bins: Bins | None) -> Bins | None:
+        return self.groups.members(bins)
+
+
+class GroupDistances(_Additive):
+    """The L1 distance to a public reference, within each group of bins."""
+
+    def __init__(self, labels: ArrayLike, reference: ArrayLike) -> None:
+        self.groups = Groups(labels)
+        self.reference = as_reference(reference)
+
+    def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
+        return self.groups.sums(_apart(counts, self.reference, None), bins)
+
+    def touches(self, bins: Bins | None) -> Bins | None:
+        return self.groups.members(bins)
+
+
+class Groups:
+    """A public partition of bins, summed without a loop."""
+
+    def __init__(self, labels: ArrayLike) -> None:
+        self.labels = np.asarray(labels)
+        if self.labels.ndim != 1 or self.labels.dtype.kind not in "iu" or self.labels.min(initial=0) < -1:
+            raise BadInput("labels must give each bin the number of its group, or -1 for none.")
+        self._order = np.argsort(self.labels, kind="stable")
+        self._edges = np.searchsorted(self.labels[self._order], np.arange(self.labels.max(initial=-1) + 2))
+
+    def sums(self, values: Ints, bins: Bins | None) -> Ints:
+        """The sum of ``values`` over each group, or over the part of it that lies in ``bins``."""
+        if len(values) != len(self.labels):
+            raise BadInput(f"{len(self.labels)} labels were given for {len(values)} bins; give one a bin.")
+        if bins is not None:
+            kept = np.zeros_like(values)
+            kept[bins] = values[bins]
+            values = kept
+        running = np.concatenate([[0], np.cumsum(values[self._order])])
+        sums: Ints = running[self._edges[1:]] - running[self._edges[:-1]]
+        return sums
+
+    def members(self, bins: Bins | None) -> Bins | None:
+        """The bins that are in some group."""
+        grouped = self.labels >= 0
+        if bins is None:
+            return None if grouped.all() else np.flatnonzero(grouped)
+        return bins[grouped[bins]]
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How far a run of counts strays from its own mean, sum |c - mean|, rounded down to multiples of 1 / grid.
+
+    A record more or less moves one column by less than 2; on the grid that is 2 * grid, and 1 more for the rounding.
+    """
+
+    grid: int = 64
+
+    def sensitivity(self, model: PrivacyModel) -> int:
+        return (2 * self.grid + 1) * model.sensitivity
+
+    def __call__(self, members: Ints, lengths: Ints) -> Ints:
+        """Of each column of ``members``, of which the first ``lengths[j]`` entries of column j are taken."""
+        taken = np.arange(len(members))[:, np.newaxis] < lengths
+        kept = np.where(taken, np.minimum(members, LARGEST_SUM // (self.grid * len(members) ** 2)), 0)
+        astray = np.abs(kept * lengths - kept.sum(axis=0)) * taken
+        deviation: Ints = self.grid * astray.sum(axis=0) // np.maximum(lengths, 1)
+        return deviation
+
+
+def as_reference(values: ArrayLike) -> Ints:
+    """Public values rounded to whole numbers, small enough to subtract."""
+    array = np.asarray(values)
+    if array.dtype.kind == "f":
+        array = np.rint(np.nan_to_num(array))
+    reference: Ints = np.clip(array, -LARGEST_REFERENCE, LARGEST_REFERENCE).astype(np.int64)
+    return reference
+
+
+def _apart(counts: Ints, reference: Ints, bins: Bins | None) -> Ints:
+    if len(reference) != len(counts):
+        raise BadInput(f"the reference has {len(reference)} bins and the snapshot {len(counts)}; they must agree.")
+    apart = counts - reference if bins is None else counts[bins] - reference[bins]
+    return _cut(np.abs(apart, out=apart), LARGEST_REFERENCE + LARGEST_COUNT)
+
+
+def _cut(values: Ints, bound: int = LARGEST_COUNT) -> Ints:
+    """Cut every value so that their sum stays below LARGEST_SUM; ``bound`` is what a value can be at most."""
+    most = LARGEST_SUM // max(len(values), 1)
+    return values if bound <= most else np.minimum(values, most)

@@ -1,0 +1,127 @@
+"""What goes in and what comes out: a sealed Snapshot of raw counts, a public Release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from penstock.epsilon import Epsilon
+from penstock.errors import BadCounts, BadInput, BadPresence, Sealed
+
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Mask: TypeAlias = NDArray[np.bool_]
+
+LARGEST_COUNT = 2**53  # the public rule: above it a float could not have held the count, so it is not trusted
+
+
+class Snapshot:
+    """The true histogram of one time unit, sealed.
+
+    ``t`` and ``bins`` are public. The counts are copied in and cannot be changed; only the curator opens them
+    (``unseal`` is imported by the kernel and by nothing else, which the tests enforce). ``present`` lists the ids
+    of the users present in this unit and is needed under m-context only, where presence is public.
+    """
+
+    __slots__ = ("__weakref__", "_counts", "bins", "present", "t")
+
+    def __init__(self, t: int, counts: ArrayLike, present: Iterable[str] | None = None) -> None:
+        if t < 1:
+            raise BadInput(f"time units are numbered 1, 2, 3, ...; got t={t}.")
+        self.t = int(t)
+        self._counts: Ints = as_counts(counts)
+        self.bins = len(self._counts)
+        self.present = None if present is None else as_presence(present)
+
+    def __repr__(self) -> str:
+        return f"Snapshot(t={self.t}, bins={self.bins}, sealed)"
+
+    def __reduce__(self) -> NoReturn:
+        raise Sealed("a snapshot holds raw counts and cannot be pickled; make it in the process that needs it.")
+
+
+def unseal(snapshot: Snapshot) -> Ints:
+    """The raw counts. For the curator alone."""
+    return snapshot._counts
+
+
+def as_counts(values: ArrayLike) -> Ints:
+    """A private, read-only copy of ``values`` as whole numbers, or a refusal that names no value."""
+    array = np.asarray(values)
+    if array.ndim != 1 or array.size == 0:
+        raise BadCounts(f"counts must be one row of at least one bin; got an array of shape {array.shape}.")
+    if array.dtype.kind == "O":
+        array = _narrowed(array)
+    if array.dtype.kind not in "iuf":
+        raise BadCounts(f"counts must be numbers; got an array of type {array.dtype}.")
+    if not _follows_the_rule(array):
+        raise BadCounts("every count must be a whole number from 0 to 2**53; clean the row and pass it again.")
+    counts: Ints = array.astype(np.int64)
+    counts.setflags(write=False)
+    return counts
+
+
+def _narrowed(array: NDArray[np.object_]) -> NDArray[np.float64]:
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise BadCounts("counts must be numbers; clean the row and pass it again.") from None
+
+
+def _follows_the_rule(array: NDArray[Any]) -> bool:
+    if array.dtype == np.int64 and array.flags.c_contiguous:
+        return bool(array.view(np.uint64).max() <= LARGEST_COUNT)  # a negative number reads as a huge one
+    if array.dtype.kind != "f":
+        return bool(array.min() >= 0 and array.max() <= LARGEST_COUNT)
+    within = (array >= 0) & (array <= LARGEST_COUNT)  # NaN fails both
+    return bool(within.all() and (array == np.floor(array)).all())
+
+
+def as_presence(users: Iterable[str]) -> tuple[str, ...]:
+    """The users present, each once."""
+    present = tuple(users)
+    if len(set(present)) != len(present):
+        raise BadPresence("a user is listed twice in one time unit; list each user present once.")
+    return present
+
+
+class Kind(IntEnum):
+    """Where a published value comes from."""
+
+    FRESH = 0
+    REPUBLISHED = 1
+    GROUPED = 2
+    ESTIMATED = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Release:
+    """One published histogram. Everything in it is public.
+
+    ``kind`` and ``noise_sd`` are given per bin; ``noise_sd`` is the standard deviation of the noise in the value,
+    which for a republished bin is that of the release it repeats (its further drift is unknown). ``charged`` is what
+    the time unit cost.
+    """
+
+    t: int
+    values: Ints
+    kind: NDArray[np.int8]
+    noise_sd: Floats
+    charged: Epsilon
+
+    def __post_init__(self) -> None:
+        self.values.setflags(write=False)
+
+    def same_as(self, other: Release) -> bool:
+        """Whether both releases say exactly the same."""
+        return (
+            (self.t, self.charged) == (other.t, other.charged)
+            and np.array_equal(self.values, other.values)
+            and np.array_equal(self.kind, other.kind)
+            and np.array_equal(self.noise_sd, other.noise_sd)
+        )
