@@ -1,0 +1,57 @@
+"""Penstock publishes statistics about people continuously, without publishing the people.
+
+    import penstock as ps
+
+    stream = ps.streams.synthetic(bins=64, steps=1000, seed=7)
+    mechanism = ps.SPAS(model=ps.WEvent(epsilon=1.0, w=120))
+    for release in ps.publish(stream, mechanism):
+        print(release.t, release.values)
+
+Besides the names below, every mechanism is here under the name of its class (``ps.Uniform``, ``ps.SPAS``, ...).
+"""
+
+from penstock import streams
+from penstock.catalogue import by_class_name as __getattr__
+from penstock.catalogue import mechanism, mechanisms
+from penstock.curator import Curator
+from penstock.epsilon import Epsilon
+from penstock.errors import BadInput, BudgetExceeded, NotProven, PenstockError
+from penstock.ledger import Ledger, Population
+from penstock.mechanisms.base import Mechanism, State, state
+from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
+from penstock.noise import ScriptedNoise, SecureNoise, SimulationNoise
+from penstock.publisher import publish
+from penstock.sealing import new_key
+from penstock.types import Kind, Release, Snapshot
+
+__all__ = [
+    "BadInput",
+    "BudgetExceeded",
+    "Curator",
+    "DeltaNeighbourhood",
+    "Epsilon",
+    "EventLevel",
+    "Kind",
+    "Ledger",
+    "MContext",
+    "Mechanism",
+    "NotProven",
+    "PenstockError",
+    "Population",
+    "PrivacyModel",
+    "Release",
+    "ScriptedNoise",
+    "SecureNoise",
+    "SimulationNoise",
+    "Snapshot",
+    "State",
+    "UserLevel",
+    "WEvent",
+    "__getattr__",
+    "mechanism",
+    "mechanisms",
+    "new_key",
+    "publish",
+    "state",
+    "streams",
+]

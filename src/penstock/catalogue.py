@@ -1,0 +1,44 @@
+"""Every mechanism there is, found by walking the folder: a new file appears everywhere by itself."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from functools import lru_cache
+from typing import Any
+
+from penstock import mechanisms as folder
+from penstock.errors import BadInput
+from penstock.mechanisms.base import Mechanism
+
+
+@lru_cache(maxsize=1)
+def mechanisms() -> dict[str, type[Mechanism]]:
+    """Every mechanism by its key, which is its file name."""
+    found = {}
+    for entry in pkgutil.iter_modules(folder.__path__):
+        module = importlib.import_module(f"{folder.__name__}.{entry.name}")
+        for value in vars(module).values():
+            if isinstance(value, type) and issubclass(value, Mechanism) and value.__module__ == module.__name__:
+                found[entry.name] = value
+    del found["base"]
+    return found
+
+
+def mechanism(key: str) -> type[Mechanism]:
+    """The mechanism of this key."""
+    found = mechanisms()
+    if key.lower() not in found:
+        near = difflib.get_close_matches(key.lower(), found, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise BadInput(f"no mechanism is called {key!r}; there are {', '.join(found)}.{hint}")
+    return found[key.lower()]
+
+
+def by_class_name(name: str) -> Any:
+    """``penstock.SPAS`` and the like, for the package's ``__getattr__``."""
+    for found in mechanisms().values():
+        if found.__name__ == name:
+            return found
+    raise AttributeError(f"module 'penstock' has no attribute {name!r}")

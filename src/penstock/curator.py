@@ -67,10 +67,11 @@ class Curator:
         if not isinstance(e, Epsilon):
             return self._ask_each(snapshot, query, as_nano(e), bins, envelope)
         counts = self._desk.counts(snapshot)
-        self._desk.charge(e, envelope, query.touches(bins))
+        touched = query.touches(bins)
+        self._desk.charge(e, envelope, touched)
         value = query(counts, bins)
         scale = scale_of(query.sensitivity(self.model), e.nano)
-        return self._desk.noisy("ask", lambda: value, len(value), scale)
+        return self._desk.noisy("ask", lambda: value, len(value), scale, touched)
 
     def _ask_each(self, snapshot: Snapshot, query: Query, nano: Ints, bins: Bins | None, envelope: str) -> Ints:
         asked = np.arange(self.bins) if bins is None else bins
@@ -78,7 +79,7 @@ class Curator:
             raise BadInput("budgets per bin are for Counts, one for every bin asked.")
         counts = self._desk.counts(snapshot)
         self._desk.charge_each(nano, envelope, asked)
-        return self._desk.noisy_each("ask", lambda: counts[asked], nano, query.sensitivity(self.model))
+        return self._desk.noisy_each("ask", lambda: counts[asked], nano, query.sensitivity(self.model), asked)
 
     def nearest(self, snapshot: Snapshot, queries: Sequence[Query], e: Epsilon, envelope: str = "decide") -> int:
         """The number of the query (each one number) whose value is smallest, by permute-and-flip."""

@@ -26,11 +26,15 @@ T = TypeVar("T")
 
 
 class Question(NamedTuple):
-    """What is about to be answered. All of it is public: verb, noise scale (None: several), Laplace draws it takes."""
+    """What is about to be answered; all of it is public.
+
+    ``scale`` of the noise (None: several), number of Laplace values it ``draws``, ``bins`` it is about (None: all).
+    """
 
     verb: str
     scale: Fraction | None
     draws: int
+    bins: Bins | None = None
 
 
 class Answers(Protocol):
@@ -44,7 +48,7 @@ def live(question: Question, compute: Callable[[], T]) -> T:
     return compute()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def scale_of(sensitivity: int, nano: int) -> Fraction:
     """The noise a charge buys: derived from the charge, exactly, never the other way round."""
     return Fraction(sensitivity * NANO, nano)
@@ -100,16 +104,16 @@ class Desk:
             self.ledger.add(Epsilon.of_nano(raised[None]), envelope, within=Epsilon.of_nano(raised[envelope]))
         self._paid_by_bin.update(paid)
 
-    def noisy(self, verb: str, truth: Callable[[], Ints], size: int, scale: Fraction) -> Ints:
-        """``size`` true values plus independent noise of one scale."""
-        return self.answer(Question(verb, scale, size), lambda: truth() + self.noise.laplace(scale, size))
+    def noisy(self, verb: str, truth: Callable[[], Ints], size: int, scale: Fraction, bins: Bins | None = None) -> Ints:
+        """``size`` true values, about ``bins``, plus independent noise of one scale."""
+        return self.answer(Question(verb, scale, size, bins), lambda: truth() + self.noise.laplace(scale, size))
 
-    def noisy_each(self, verb: str, truth: Callable[[], Ints], nano: Ints, sensitivity: int) -> Ints:
-        """True values plus independent noise, the scale of each bought by its own charge."""
+    def noisy_each(self, verb: str, truth: Callable[[], Ints], nano: Ints, sensitivity: int, bins: Bins) -> Ints:
+        """One true value for each of ``bins`` plus independent noise, the scale of each bought by its own charge."""
         levels, which = np.unique(nano, return_inverse=True)
         scales = [scale_of(sensitivity, int(level)) for level in levels]
         return self.answer(
-            Question(verb, None, len(nano)), lambda: truth() + self.noise.laplace_each(scales, which.reshape(-1))
+            Question(verb, None, len(nano), bins), lambda: truth() + self.noise.laplace_each(scales, which.reshape(-1))
         )
 
 

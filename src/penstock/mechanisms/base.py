@@ -17,6 +17,7 @@ from penstock.curator import Curator
 from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadState, NotProven
 from penstock.models import PrivacyModel
+from penstock.proofs import PROVED, proof_of
 from penstock.queries import Counts, Distance
 from penstock.types import Kind, Release, Snapshot
 
@@ -50,15 +51,18 @@ class Mechanism:
     paper: ClassVar[str] = ""
 
     model: PrivacyModel
+    allow_unproven: bool = field(default=False, repr=False)
     curator: Curator = field(init=False, repr=False, compare=False)
     last: Release = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if type(self.model) not in self.proven_for:
+        name, model = type(self).__name__, type(self.model)
+        if model not in self.proven_for:
             known = ", ".join(model.__name__ for model in self.proven_for)
+            raise NotProven(f"{name} is not proven for {model.__name__}; choose one of {known}, or another mechanism.")
+        if proof_of(type(self)).status != PROVED and not self.allow_unproven:
             raise NotProven(
-                f"{type(self).__name__} is not proven for {type(self.model).__name__}; it is for {known}. Choose one of"
-                " these models, or another mechanism."
+                f"{name} has no finished proof beside it; write one, or pass allow_unproven=True to try it."
             )
         self.validate()
 

@@ -32,4 +32,6 @@ class Uniform(Mechanism):
         self.per_unit = self.model.epsilon / self.model.window
 
     def decide(self, snapshot: Snapshot) -> Release:
-        return self.publish(snapshot, self.per_unit)
+        if self.curator.can(publish=self.per_unit):  # always, unless a restart has lost who was present
+            return self.publish(snapshot, self.per_unit)
+        return self.republish(snapshot)

@@ -33,7 +33,7 @@ Words = NDArray[Any]  # unsigned words of the chosen width
 _PACKED: dict[int, np.dtype[Any]] = {16: np.dtype("<u2"), 32: np.dtype("<u4"), 64: np.dtype("<u8")}
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _row_floors(scale: Fraction, row: int, bits: int) -> tuple[int, ...]:
     """First digits of every coin of one draw: places of the geometric, zero, sign."""
     return (*digits.laplace_floors(scale, row - 2, bits), 1 << (bits - 1))

@@ -58,9 +58,8 @@ class Pool:
         if not (self.size[chosen] > 0).all():
             raise BadInput("only a bin that has absorbed something can be settled; look at size first.")
         nano = self._least[chosen] // self.reads
-        drawn = self._desk.noisy_each(
-            "settle", lambda: self._sums[chosen], nano, sensitivity=self._desk.model.sensitivity
-        )
+        sensitivity = self._desk.model.sensitivity
+        drawn = self._desk.noisy_each("settle", lambda: self._sums[chosen], nano, sensitivity, chosen)
         self.reads_left[chosen] -= 1
         self.drop(chosen[self.reads_left[chosen] == 0])
         return drawn

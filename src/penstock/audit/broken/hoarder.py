@@ -1,0 +1,21 @@
+"""Keeps every release it ever made."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from penstock.audit.planted import Planted
+from penstock.types import Release, Snapshot
+
+
+@dataclass(kw_only=True)
+class Hoarder(Planted):
+    """Found by watching its memory."""
+
+    caught_by: ClassVar = "bounded_memory"
+
+    def begin(self) -> None:
+        self.kept: list[Release] = []
+
+    def decide(self, snapshot: Snapshot) -> Release:
+        self.kept.append(super().decide(snapshot))
+        return self.kept[-1]

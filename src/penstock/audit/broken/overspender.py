@@ -1,0 +1,37 @@
+"""Spends the whole epsilon at every step, on a ledger that never refuses."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from penstock.audit.planted import Planted
+from penstock.checks import Kernel
+from penstock.curator import Curator
+from penstock.epsilon import Epsilon
+from penstock.ledger import Ledger
+from penstock.types import Release, Snapshot
+
+
+class PermissiveLedger(Ledger):
+    """Books whatever it is told to."""
+
+    def _require(self, e: Epsilon, envelope: str, within: Epsilon) -> None:
+        """Everything is fine."""
+
+
+class PermissiveCurator(Curator):
+    """A curator who keeps such a ledger."""
+
+    def _make_ledger(self, *parties: Any) -> Ledger:
+        population, journal = parties
+        return PermissiveLedger(self.model, population=population, journal=journal)
+
+
+@dataclass(kw_only=True)
+class Overspender(Planted):
+    """Found by recounting the charges."""
+
+    caught_by: ClassVar = "never_overspends"
+    kernel: ClassVar = Kernel(curator=PermissiveCurator)
+
+    def decide(self, snapshot: Snapshot) -> Release:
+        return self.publish(snapshot, self.model.epsilon)

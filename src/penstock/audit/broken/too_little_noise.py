@@ -1,0 +1,30 @@
+"""Takes sensitivity 1 although neighbours replace a record, which moves two."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from penstock.audit.planted import Planted
+from penstock.checks import Kernel
+from penstock.curator import Curator
+from penstock.desk import scale_of
+from penstock.models import PrivacyModel, WEvent
+from penstock.queries import Query
+from penstock.types import Ints, Snapshot
+
+
+class OptimisticCurator(Curator):
+    """Pays the right price for too little noise."""
+
+    def ask(self, snapshot: Snapshot, query: Query, e: Any, *rest: Any, **options: Any) -> Ints:
+        value = query(self._desk.counts(snapshot), None)
+        self._desk.charge(e, "publish", None)
+        return self._desk.noisy("ask", lambda: value, len(value), scale_of(1, e.nano))
+
+
+@dataclass(kw_only=True)
+class TooLittleNoise(Planted):
+    """Found by comparing what was drawn with what was charged."""
+
+    caught_by: ClassVar = "every_draw_is_paid"
+    under: ClassVar[PrivacyModel] = WEvent(epsilon=1, w=5, neighbours="replace")
+    kernel: ClassVar = Kernel(curator=OptimisticCurator)

@@ -1,0 +1,39 @@
+"""The ledger watches windows of w - 1 units, so that a charge comes back one unit too early."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from penstock.audit.planted import Planted
+from penstock.checks import Kernel
+from penstock.curator import Curator
+from penstock.ledger import Ledger
+from penstock.meters import WindowMeter
+from penstock.types import Release, Snapshot
+
+
+class HastyLedger(Ledger):
+    """Forgets a unit too early."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._meter = WindowMeter(self.model.window - 1)
+
+
+class HastyCurator(Curator):
+    """A curator who keeps such a ledger."""
+
+    def _make_ledger(self, *parties: Any) -> Ledger:
+        population, journal = parties
+        return HastyLedger(self.model, population=population, journal=journal)
+
+
+@dataclass(kw_only=True)
+class WrongWindow(Planted):
+    """Spends what the ledger says is left; found by recounting the charges."""
+
+    caught_by: ClassVar = "never_overspends"
+    kernel: ClassVar = Kernel(curator=HastyCurator)
+
+    def decide(self, snapshot: Snapshot) -> Release:
+        left = self.curator.remaining()
+        return self.publish(snapshot, left) if left else self.republish(snapshot)

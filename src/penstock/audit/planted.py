@@ -1,0 +1,51 @@
+"""What a planted failure is, and where to find them all.
+
+A check that cannot fail proves nothing. So each check has at least one mechanism, or one kernel, that breaks the
+promise it guards; the tests demand that the check finds it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from penstock.audit import broken
+from penstock.checks import Kernel, Subject
+from penstock.mechanisms.base import Mechanism
+from penstock.models import PrivacyModel, WEvent
+from penstock.types import Release, Snapshot
+
+
+@dataclass(kw_only=True)
+class Planted(Mechanism):
+    """A mechanism with a fault, or an honest one on a faulty kernel. By itself it publishes like Uniform."""
+
+    proven_for: ClassVar = (WEvent,)
+    caught_by: ClassVar[str]
+    under: ClassVar[PrivacyModel] = WEvent(epsilon=1, w=5)
+    kernel: ClassVar[Kernel] = Kernel()
+
+    @classmethod
+    def example(cls, model: PrivacyModel) -> Self:
+        return cls(model=model, allow_unproven=True)
+
+    @classmethod
+    def subject(cls) -> Subject:
+        """What to hand to a check."""
+        return Subject(cls, cls.under, cls.kernel)
+
+    def decide(self, snapshot: Snapshot) -> Release:
+        return self.publish(snapshot, self.model.epsilon / self.model.window)
+
+
+def planted() -> dict[str, type[Planted]]:
+    """Every planted failure by its file name."""
+    found = {}
+    for entry in pkgutil.iter_modules(broken.__path__):
+        module = importlib.import_module(f"{broken.__name__}.{entry.name}")
+        for value in vars(module).values():
+            if isinstance(value, type) and issubclass(value, Planted) and value.__module__ == module.__name__:
+                found[entry.name] = value
+    return found

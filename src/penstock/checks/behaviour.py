@@ -1,0 +1,134 @@
+"""What a user sees: a release at every step, the same for the same seed, nothing changed behind anybody's back."""
+
+from __future__ import annotations
+
+import doctest
+import gc
+import tracemalloc
+
+import numpy as np
+
+from penstock.checks.subject import BINS, Subject, example_models
+from penstock.errors import BadInput, CheckFailed, NotProven
+from penstock.models import PrivacyModel
+from penstock.noise import ScriptedNoise, SimulationNoise
+from penstock.proofs import PROVED, fingerprint, proof_of
+from penstock.types import Kind, Snapshot
+
+GROWTH_BYTES = 4096
+
+
+def one_release_a_step(subject: Subject) -> None:
+    """Whatever the noise, every snapshot yields one release of its own time and shape."""
+    for seed, stream in enumerate(subject.streams()):
+        for t, release in enumerate(subject.run(stream, SimulationNoise(seed)), start=1):
+            subject.require(release.t == t, "a release carries the time of its snapshot")
+            shapes = {release.values.shape, release.kind.shape, release.noise_sd.shape}
+            subject.require(shapes == {(stream.bins,)}, "a release has one value, kind and noise_sd for every bin")
+            subject.require(release.values.dtype == np.int64, "published values are whole numbers")
+
+
+def same_seed_same_output(subject: Subject) -> None:
+    """A mechanism has no randomness of its own."""
+    for stream in subject.streams():
+        once, again = (subject.run(stream, SimulationNoise(7)) for _ in range(2))
+        same = all(a.same_as(b) for a, b in zip(once, again, strict=True))
+        subject.require(same, "the same seed gives the same releases")
+
+
+def exact_without_noise(subject: Subject) -> None:
+    """Where a bin is fresh and the noise is zero, the count itself comes out."""
+    for stream in subject.streams():
+        for release in subject.run(stream, ScriptedNoise()):
+            fresh = release.kind == Kind.FRESH
+            exact = np.array_equal(release.values[fresh], stream.counts[release.t - 1][fresh])
+            subject.require(exact, "a fresh value without noise is the count")
+
+
+def nothing_changes_afterwards(subject: Subject) -> None:
+    """Neither the input nor a release that was already handed out is ever written to."""
+    for stream in subject.streams():
+        given = stream.counts.copy()
+        mechanism = subject.start(SimulationNoise(3))
+        handed_out = []
+        for snapshot in stream:
+            release = subject.step(mechanism, snapshot)
+            handed_out.append((release, release.values.copy()))
+        subject.require(np.array_equal(given, stream.counts), "the input is left alone")
+        kept = all(np.array_equal(release.values, values) for release, values in handed_out)
+        subject.require(kept, "a release never changes after it was handed out")
+
+
+def refuses_bad_snapshots(subject: Subject) -> None:
+    """A repeated or skipped time, or other bins, are refused before anything is spent, and the stream goes on."""
+    stream = next(subject.streams())
+    snapshots = list(stream)[:2]
+    present = snapshots[0].present
+    mechanism = subject.start(SimulationNoise(5))
+    subject.step(mechanism, snapshots[0])
+    spent = mechanism.curator.ledger.sequence
+    bad = [Snapshot(1, [1] * BINS, present), Snapshot(3, [1] * BINS, present), Snapshot(2, [1] * (BINS + 1), present)]
+    for snapshot in bad:
+        try:
+            mechanism.step(snapshot)
+        except BadInput:
+            subject.require(mechanism.curator.ledger.sequence == spent, "a refused snapshot costs nothing")
+        else:
+            subject.require(False, f"a snapshot that does not fit (t={snapshot.t}, {snapshot.bins} bins) is refused")
+    if len(snapshots) == 2 and not (subject.model.horizon_bound and subject.model.window < 2):
+        subject.step(mechanism, snapshots[1])
+
+
+def bounded_memory(subject: Subject) -> None:
+    """Memory does not grow with time, once a few windows have passed."""
+    if subject.model.horizon_bound:
+        return  # a horizon is a bound already
+    rng = np.random.default_rng(9)
+    stream = subject.stream(rng.integers(0, 1000, (60 * subject.model.window + 400, BINS)), rng)
+    mechanism = subject.start(SimulationNoise(1))
+    sizes = []
+    tracemalloc.start()
+    try:
+        for snapshot in stream:
+            subject.step(mechanism, snapshot)
+            if snapshot.t in (len(stream) // 2, len(stream)):
+                gc.collect()
+                sizes.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    subject.require(sizes[1] - sizes[0] < GROWTH_BYTES, "memory stays flat from step to step")
+
+
+def unproven_models_refused(subject: Subject) -> None:
+    """Under a model it does not claim, a mechanism cannot even be constructed."""
+    for kind in PrivacyModel.__subclasses__():
+        if kind in subject.mechanism.proven_for:
+            continue
+        try:
+            subject.mechanism.example(example_models(kind)[0])
+        except NotProven:
+            continue
+        subject.require(False, f"{kind.__name__}, which the proof does not cover, is refused")
+
+
+def proof_is_current(subject: Subject) -> None:
+    """A proof lies beside the code, claims what the code claims, and was read against the code as it stands."""
+    proof, now = proof_of(subject.mechanism), fingerprint(subject.mechanism)
+    subject.require(proof.status == PROVED, "a finished proof lies beside the code")
+    claims = {kind.__name__ for kind in subject.mechanism.proven_for}
+    subject.require(set(proof.claims) == claims, "the proof claims the models of proven_for")
+    subject.require(proof.reviewed == now, f"the proof was read against this code (if it was: reviewed: {now})")
+
+
+def example_runs(subject: Subject) -> None:
+    """The docstring holds an example, and it prints what it says."""
+    found = doctest.DocTestFinder(recurse=False).find(subject.mechanism, subject.mechanism.__name__)
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    output: list[str] = []
+    for example in found:
+        runner.run(example, out=output.append)
+    if not any(example.examples for example in found):
+        raise CheckFailed(
+            f"{subject.mechanism.__name__} has no example in its docstring; add one that can be followed."
+        )
+    subject.require(runner.failures == 0, "the docstring example prints what it says: " + "".join(output))

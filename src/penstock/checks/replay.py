@@ -1,0 +1,102 @@
+"""Non-interference: what a mechanism does is a function of the paid answers and of nothing else.
+
+A step is recorded, then run again from the same state on *different* counts while the recorded answers are played
+back. If release or state differ, something besides the answers has seen the counts.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, NoReturn, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.checks.subject import Subject
+from penstock.desk import Question
+from penstock.errors import CheckFailed
+from penstock.mechanisms.base import Mechanism
+from penstock.noise import SimulationNoise
+from penstock.sealing import new_key
+from penstock.types import Snapshot
+
+T = TypeVar("T")
+
+
+class Recorder:
+    """Answers truthfully and keeps a copy."""
+
+    def __init__(self) -> None:
+        self.tape: deque[tuple[Question, Any]] = deque()
+
+    def __call__(self, question: Question, compute: Callable[[], T]) -> T:
+        answer = compute()
+        self.tape.append((question, np.copy(answer) if isinstance(answer, np.ndarray) else answer))
+        return answer
+
+
+class Player:
+    """Answers from a recorded tape, without computing anything."""
+
+    def __init__(self, tape: deque[tuple[Question, Any]]) -> None:
+        self.tape = deque(tape)
+
+    def __call__(self, question: Question, compute: Callable[[], T]) -> T:
+        if not self.tape or self.tape[0][0][:3] != question[:3]:
+            raise CheckFailed(f"on other counts the mechanism asks something else: {question.verb}.")
+        return cast("T", self.tape.popleft()[1])
+
+
+class NoNoise:
+    """A replay draws nothing."""
+
+    secure: ClassVar[bool] = False
+
+    def rekey(self) -> None:
+        """Nothing is drawn, so nothing is keyed."""
+
+    def _refuse(self) -> NoReturn:
+        raise CheckFailed("noise was drawn outside an answer.")
+
+    def laplace(self, scale: Fraction, size: int) -> NoReturn:
+        self._refuse()
+
+    def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> NoReturn:
+        self._refuse()
+
+    def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> NoReturn:
+        self._refuse()
+
+    def bernoulli_exp(self, exponents: Sequence[Fraction]) -> NoReturn:
+        self._refuse()
+
+    def order(self, size: int) -> NoReturn:
+        self._refuse()
+
+
+def non_interference(subject: Subject) -> None:
+    """The same answers on other counts give the same release and the same public state, at every step."""
+    key = new_key()
+    for seed, stream in enumerate(subject.streams()):
+        rng = np.random.default_rng(seed)
+        recorder = Recorder()
+        mechanism = subject.start(SimulationNoise(seed), answers=recorder)
+        for snapshot in stream:
+            before = mechanism.save(key)
+            recorder.tape.clear()
+            release = subject.step(mechanism, snapshot)
+            for other in (np.zeros(stream.bins, np.int64), rng.integers(0, 2**40, stream.bins)):
+                twin = subject.start(NoNoise(), answers=Player(recorder.tape))
+                twin.load(before, key)
+                _require_same_step(subject, twin, Snapshot(snapshot.t, other, snapshot.present), mechanism)
+            subject.require(release is mechanism.last, "a mechanism remembers what it released")
+
+
+def _require_same_step(subject: Subject, twin: Mechanism, snapshot: Snapshot, original: Mechanism) -> None:
+    release = subject.step(twin, snapshot)
+    same = release.same_as(original.last)
+    subject.require(same, f"the release at t={snapshot.t} depends on the paid answers only")
+    same = twin.save().public == original.save().public
+    subject.require(same, f"the state after t={snapshot.t} depends on the paid answers only")

@@ -1,0 +1,99 @@
+"""What is checked: a mechanism under a model, on a kernel, over streams that provoke it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penstock.curator import Curator
+from penstock.errors import CheckFailed
+from penstock.mechanisms.base import Mechanism
+from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
+from penstock.noise import Noise, SecureNoise
+from penstock.streams import Stream
+from penstock.types import Ints, Release
+
+BINS = 3
+USERS = 4
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """How curator and noise are made. Planted failures put broken ones here."""
+
+    curator: Callable[..., Curator] = Curator
+    noise: Callable[[], Noise] = SecureNoise
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A mechanism to be checked under a model."""
+
+    mechanism: type[Mechanism]
+    model: PrivacyModel
+    kernel: Kernel = field(default_factory=Kernel)
+
+    def __str__(self) -> str:
+        return f"{self.mechanism.__name__} under {self.model}"
+
+    def make(self) -> Mechanism:
+        """A fresh instance."""
+        return self.mechanism.example(self.model)
+
+    def start(self, noise: Noise, *, bins: int = BINS, **options: Any) -> Mechanism:
+        """A fresh instance on a fresh curator."""
+        return self.make().start(self.kernel.curator(self.model, bins, noise=noise, **options))
+
+    def run(self, stream: Stream, noise: Noise, **options: Any) -> list[Release]:
+        """All releases of a stream."""
+        mechanism = self.start(noise, bins=stream.bins, **options)
+        return [self.step(mechanism, snapshot) for snapshot in stream]
+
+    def step(self, mechanism: Mechanism, snapshot: Any) -> Release:
+        """One step, any failure of which is the mechanism's fault."""
+        try:
+            return mechanism.step(snapshot)
+        except Exception as fault:
+            raise CheckFailed(f"{self} failed at t={snapshot.t} with {type(fault).__name__}: {fault}") from fault
+
+    def require(self, kept: bool, promise: str) -> None:
+        """Fail, saying which promise was broken."""
+        if not kept:
+            raise CheckFailed(f"{self} breaks a promise: {promise}.")
+
+    def steps(self, windows: int = 4) -> int:
+        """Enough time units to see several windows; a horizon is never overrun."""
+        return self.model.window if self.model.horizon_bound else windows * self.model.window + 3
+
+    def streams(self, seed: int = 1) -> Iterator[Stream]:
+        """Streams that provoke: calm, restless, jumping, empty, huge."""
+        rng = np.random.default_rng(seed)
+        steps = self.steps()
+        calm = np.full((steps, BINS), 100)
+        yield self.stream(calm, rng)
+        yield self.stream(rng.integers(0, 1000, (steps, BINS)), rng)
+        yield self.stream(calm + 900 * (np.arange(steps) // 4 % 2)[:, np.newaxis], rng)
+        yield self.stream(np.zeros((steps, BINS), np.int64), rng)
+        yield self.stream(rng.integers(2**52, 2**53, (steps, BINS)), rng)
+
+    def stream(self, counts: Ints, rng: np.random.Generator) -> Stream:
+        """The counts as a stream, with random presence where the model needs it."""
+        if not isinstance(self.model, MContext):
+            return Stream(counts)
+        here = rng.random((len(counts), USERS)) < 0.6
+        return Stream(counts, presence=[[f"user{u}" for u in np.flatnonzero(row)] for row in here])
+
+
+def example_models(kind: type[PrivacyModel]) -> list[PrivacyModel]:
+    """Small models of a kind, whose windows end often and whose relations differ."""
+    examples: dict[type[PrivacyModel], list[PrivacyModel]] = {
+        EventLevel: [EventLevel(epsilon=1), EventLevel(epsilon="0.3", neighbours="replace", per_unit=2)],
+        WEvent: [WEvent(epsilon=1, w=5), WEvent(epsilon="0.7", w=13, neighbours="replace"), WEvent(epsilon=2, w=1)],
+        UserLevel: [UserLevel(epsilon=1, horizon=30), UserLevel(epsilon=3, horizon=7, per_unit=3)],
+        MContext: [MContext(epsilon=1, m=4), MContext(epsilon=1, m=1)],
+        DeltaNeighbourhood: [DeltaNeighbourhood(epsilon=1, steps=6)],
+    }
+    return examples[kind]
