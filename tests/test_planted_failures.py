@@ -12,7 +12,7 @@ PLANTED = planted()
 @pytest.mark.parametrize("name", PLANTED)
 def test_is_caught(name: str) -> None:
     failure = PLANTED[name]
-    with pytest.raises(CheckFailed):
+    with pytest.raises(CheckFailed, match=failure.saying):
         CHECKS[failure.caught_by](failure.subject())
 
 

@@ -145,7 +145,7 @@ def as_reference(values: ArrayLike) -> Ints:
     array = np.asarray(values)
     if array.dtype.kind == "f":
         array = np.rint(np.nan_to_num(array))
-    reference: Ints = np.clip(array, -LARGEST_REFERENCE, LARGEST_REFERENCE).astype(np.int64)
+    reference: Ints = np.minimum(np.maximum(array, -LARGEST_REFERENCE), LARGEST_REFERENCE).astype(np.int64)
     return reference
 
 

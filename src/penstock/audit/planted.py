@@ -23,7 +23,8 @@ class Planted(Mechanism):
     """A mechanism with a fault, or an honest one on a faulty kernel. By itself it publishes like Uniform."""
 
     proven_for: ClassVar = (WEvent,)
-    caught_by: ClassVar[str]
+    caught_by: ClassVar[str]  # the name of the check
+    saying: ClassVar[str]  # words of its verdict, so that it is caught for its own fault
     under: ClassVar[PrivacyModel] = WEvent(epsilon=1, w=5)
     kernel: ClassVar[Kernel] = Kernel()
 

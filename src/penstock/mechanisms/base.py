@@ -19,7 +19,7 @@ from penstock.errors import BadState, NotProven
 from penstock.models import PrivacyModel
 from penstock.proofs import PROVED, proof_of
 from penstock.queries import Counts, Distance
-from penstock.types import Kind, Release, Snapshot
+from penstock.types import Floats, Ints, Kind, Release, Snapshot
 
 
 class State(NamedTuple):
@@ -86,8 +86,7 @@ class Mechanism:
     def publish(self, snapshot: Snapshot, e: Epsilon) -> Release:
         """A fresh release of all bins, for ``e``."""
         values = self.curator.ask(snapshot, Counts(), e)
-        sd = self.curator.noise_sd(e)
-        return self._released(snapshot, values, Kind.FRESH, np.broadcast_to(np.float64(sd), values.shape))
+        return self._released(snapshot, values, Kind.FRESH, np.full(self.curator.bins, self.curator.noise_sd(e)))
 
     def republish(self, snapshot: Snapshot) -> Release:
         """The last release once more, for nothing."""
@@ -145,9 +144,8 @@ class Mechanism:
             else:
                 setattr(self, name, value)
 
-    def _released(self, snapshot: Snapshot, values: Any, kind: Kind, noise_sd: Any) -> Release:
-        kinds = np.broadcast_to(np.int8(kind), values.shape)
-        return Release(snapshot.t, values, kinds, noise_sd, self.curator.charged())
+    def _released(self, snapshot: Snapshot, values: Ints, kind: Kind, noise_sd: Floats) -> Release:
+        return Release(snapshot.t, values, np.full(self.curator.bins, kind, np.int8), noise_sd, self.curator.charged())
 
 
 def _released_before(bins: int) -> Release:

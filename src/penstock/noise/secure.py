@@ -30,20 +30,29 @@ FURTHER_BITS = 64
 NATS_OF_256_BITS = 178  # exp(-178) < 2^-256
 
 Words = NDArray[Any]  # unsigned words of the chosen width
+_FACTORS = np.array([1, -1, 0, 0], np.int64)  # by the sign coin and the zero coin
 _PACKED: dict[int, np.dtype[Any]] = {16: np.dtype("<u2"), 32: np.dtype("<u4"), 64: np.dtype("<u8")}
 
 
 @lru_cache(maxsize=256)
-def _row_floors(scale: Fraction, row: int, bits: int) -> tuple[int, ...]:
-    """First digits of every coin of one draw: places of the geometric, zero, sign."""
-    return (*digits.laplace_floors(scale, row - 2, bits), 1 << (bits - 1))
+def _row_floors(numerator: int, denominator: int, row: int, bits: int) -> Words:
+    """First digits of every coin of one draw: sign, zero, places of the geometric."""
+    *places, zero = digits.laplace_floors(Fraction(numerator, denominator), row - 2, bits)
+    return np.array([1 << (bits - 1), zero, *places], f"<u{bits // 8}")
 
 
 def _row_length(scale: Fraction) -> int:
     for row in _PACKED:
-        if scale * NATS_OF_256_BITS <= 1 << (row - 2):
+        if scale.numerator * NATS_OF_256_BITS <= scale.denominator << (row - 2):
             return row
     raise BadInput("the noise this budget needs does not fit in 64 bits; use a larger epsilon.")
+
+
+def _coin_digits(scale: Fraction, row: int, coin: int) -> digits.Digits:
+    """All digits of one coin of a row."""
+    if coin == 0:
+        return digits.of_fraction(Fraction(1, 2))
+    return digits.of_laplace_place(scale, row - 2, coin - 2)  # place -1 is the last: zero
 
 
 @dataclass
@@ -73,13 +82,13 @@ class SecureNoise:
         for start in range(0, size, BLOCK_COINS // row):
             rows = min(BLOCK_COINS // row, size - start)
             self._tile(scale, row, rows)
-            coins = self._throw(rows * row, lambda i: digits.of_laplace_place(scale, row - 2, i % row))
+            coins = self._throw(rows * row, lambda i: _coin_digits(scale, row, i % row))
             drawn[start : start + rows] = _decoded(coins, row)
         return drawn
 
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
         row = max(_row_length(scale) for scale in scales)
-        table = np.array([_row_floors(scale, row, self.word_bits) for scale in scales], self._words.dtype)
+        table = np.array([self._row(scale, row) for scale in scales])
         drawn = np.empty(len(which), np.int64)
         self._tiled = None
         for start in range(0, len(which), BLOCK_COINS // row):
@@ -87,7 +96,7 @@ class SecureNoise:
             np.take(table, block, axis=0, out=self._floors[: len(block) * row].reshape(-1, row))
 
             def place(i: int, block: NDArray[np.intp] = block) -> digits.Digits:
-                return digits.of_laplace_place(scales[block[i // row]], row - 2, i % row)
+                return _coin_digits(scales[block[i // row]], row, i % row)
 
             drawn[start : start + len(block)] = _decoded(self._throw(len(block) * row, place), row)
         return drawn
@@ -124,17 +133,19 @@ class SecureNoise:
 
     def _tile(self, scale: Fraction, row: int, rows: int) -> None:
         """Lay the row of first digits ``rows`` times side by side, unless it lies there already."""
-        if self._tiled is not None and self._tiled[0] == scale and self._tiled[1] >= rows:
+        if self._tiled is not None and self._tiled[0] is scale and self._tiled[1] >= rows:
             return
-        floors = np.array(_row_floors(scale, row, self.word_bits), self._floors.dtype)
-        self._floors[: rows * row].reshape(rows, row)[:] = floors
+        self._floors[: rows * row].reshape(rows, row)[:] = self._row(scale, row)
         self._tiled = (scale, rows)
+
+    def _row(self, scale: Fraction, row: int) -> Words:
+        return _row_floors(scale.numerator, scale.denominator, row, self.word_bits)
 
     def _throw(self, coins: int, further: Callable[[int], digits.Digits]) -> Mask:
         """Coins 0 .. coins-1, whose first digits lie in ``_floors``; ``further(i)`` gives all digits of coin i."""
         words, floors, flags = self._words[:coins], self._floors[:coins], self._flags[:coins]
         self.source.fill(words.view(np.uint8))
-        equal = np.flatnonzero(np.equal(words, floors, out=flags))
+        equal = np.equal(words, floors, out=flags).nonzero()[0]
         np.less(words, floors, out=flags)
         for i in equal:
             flags[i] = self._compare_further(further(int(i)))
@@ -154,9 +165,9 @@ class SecureNoise:
 
 def _decoded(coins: Mask, row: int) -> Ints:
     """Rows of coins as numbers, without a branch: 0 if the zero coin fell, else sign * (1 + places)."""
-    packed: Ints = np.packbits(coins, bitorder="little").view(_PACKED[row]).astype(np.int64)
-    sign = packed >> (row - 1) & 1
-    size: Ints = 1 + (packed & (1 << (row - 2)) - 1)
-    size *= 1 - (packed >> (row - 2) & 1)
-    size *= 1 - 2 * sign
+    packed = np.packbits(coins, bitorder="little").view(_PACKED[row])
+    factor = _FACTORS.take(packed & packed.dtype.type(3))
+    size: Ints = (packed >> packed.dtype.type(2)).astype(np.int64)
+    size += 1
+    size *= factor
     return size

@@ -14,6 +14,7 @@ class Aliaser(Planted):
     """Found by looking at old releases again."""
 
     caught_by: ClassVar = "nothing_changes_afterwards"
+    saying: ClassVar = "never changes after"
 
     def begin(self) -> None:
         self.buffer = np.zeros(self.curator.bins, np.int64)

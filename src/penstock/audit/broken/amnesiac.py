@@ -33,6 +33,7 @@ class Amnesiac(Planted):
     """Spends half of what seems to be left; found by restarting without the key and recounting."""
 
     caught_by: ClassVar = "resumes_soundly"
+    saying: ClassVar = "without the key the fullest set"
     kernel: ClassVar = Kernel(curator=ShortCurator)
 
     def decide(self, snapshot: Snapshot) -> Release:

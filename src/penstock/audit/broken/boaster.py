@@ -11,6 +11,7 @@ class Boaster(Planted):
     """Found by trying the other models."""
 
     caught_by: ClassVar = "unproven_models_refused"
+    saying: ClassVar = "which the proof does not cover"
 
     def __post_init__(self) -> None:
         """No questions asked."""

@@ -28,4 +28,5 @@ class DrawsTwice(Planted):
     """Found by comparing what was drawn with what was charged."""
 
     caught_by: ClassVar = "every_draw_is_paid"
+    saying: ClassVar = "were paid for"
     kernel: ClassVar = Kernel(curator=GenerousCurator)

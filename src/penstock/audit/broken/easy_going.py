@@ -22,4 +22,5 @@ class EasyGoing(Planted):
     """Found by offering it snapshots that do not fit."""
 
     caught_by: ClassVar = "refuses_bad_snapshots"
+    saying: ClassVar = "that does not fit"
     kernel: ClassVar = Kernel(curator=EasyGoingCurator)

@@ -42,6 +42,7 @@ class FloatBudget(Planted):
     """Publishes with a tenth of epsilon until refused; found by recounting the charges."""
 
     caught_by: ClassVar = "never_overspends"
+    saying: ClassVar = "but paid 1.1"
     under: ClassVar[PrivacyModel] = WEvent(epsilon=1, w=12)
     kernel: ClassVar = Kernel(curator=FloatCurator)
 

@@ -12,6 +12,7 @@ class Forgetful(Planted):
     """Publishes every third step it remembers; found by saving and loading it."""
 
     caught_by: ClassVar = "resumes_exactly"
+    saying: ClassVar = "a restart before"
 
     def begin(self) -> None:
         self.steps = 0

@@ -13,6 +13,7 @@ class HiddenState(Planted):
     """Found because the public state differs when the answers are replayed on other counts."""
 
     caught_by: ClassVar = "non_interference"
+    saying: ClassVar = "the state after"
     seen: int = state(0)
 
     def decide(self, snapshot: Snapshot) -> Release:

@@ -12,6 +12,7 @@ class Hoarder(Planted):
     """Found by watching its memory."""
 
     caught_by: ClassVar = "bounded_memory"
+    saying: ClassVar = "memory stays flat"
 
     def begin(self) -> None:
         self.kept: list[Release] = []

@@ -12,6 +12,7 @@ class Leaker(Planted):
     """Adds one where the count is odd; found by replaying its answers on other counts."""
 
     caught_by: ClassVar = "non_interference"
+    saying: ClassVar = "the release at"
 
     def decide(self, snapshot: Snapshot) -> Release:
         release = super().decide(snapshot)

@@ -24,4 +24,5 @@ class OneDraw(Planted):
     """Found because equal counts come out equal."""
 
     caught_by: ClassVar = "bins_are_independent"
+    saying: ClassVar = "no two bins share"
     kernel: ClassVar = Kernel(noise=SharedNoise)

@@ -11,3 +11,4 @@ class Outdated(Planted):
     """Found because the fingerprint in its proof is not that of the class."""
 
     caught_by: ClassVar = "proof_is_current"
+    saying: ClassVar = "was read against this code"

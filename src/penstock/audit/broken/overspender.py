@@ -31,6 +31,7 @@ class Overspender(Planted):
     """Found by recounting the charges."""
 
     caught_by: ClassVar = "never_overspends"
+    saying: ClassVar = "but paid 5"
     kernel: ClassVar = Kernel(curator=PermissiveCurator)
 
     def decide(self, snapshot: Snapshot) -> Release:

@@ -13,6 +13,7 @@ class OwnDice(Planted):
     """Found by running it twice with the same seed."""
 
     caught_by: ClassVar = "same_seed_same_output"
+    saying: ClassVar = "the same seed"
 
     def decide(self, snapshot: Snapshot) -> Release:
         return super().decide(snapshot) if random.random() < 0.5 else self.republish(snapshot)

@@ -12,6 +12,7 @@ class Shrinker(Planted):
     """Found by running it without noise."""
 
     caught_by: ClassVar = "exact_without_noise"
+    saying: ClassVar = "without noise is the count"
 
     def decide(self, snapshot: Snapshot) -> Release:
         release = super().decide(snapshot)

@@ -12,6 +12,7 @@ class Temperamental(Planted):
     """Found by running it with many different noises."""
 
     caught_by: ClassVar = "one_release_a_step"
+    saying: ClassVar = "ArithmeticError"
 
     def decide(self, snapshot: Snapshot) -> Release:
         release = super().decide(snapshot)

@@ -26,5 +26,6 @@ class TooLittleNoise(Planted):
     """Found by comparing what was drawn with what was charged."""
 
     caught_by: ClassVar = "every_draw_is_paid"
+    saying: ClassVar = "were paid for"
     under: ClassVar[PrivacyModel] = WEvent(epsilon=1, w=5, neighbours="replace")
     kernel: ClassVar = Kernel(curator=OptimisticCurator)

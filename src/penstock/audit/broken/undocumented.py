@@ -11,3 +11,4 @@ class Undocumented(Planted):
     """Found because its docstring has no example that could be followed."""
 
     caught_by: ClassVar = "example_runs"
+    saying: ClassVar = "has no example"

@@ -11,3 +11,4 @@ class Unproved(Planted):
     """Found by looking for the proof."""
 
     caught_by: ClassVar = "proof_is_current"
+    saying: ClassVar = "a finished proof"

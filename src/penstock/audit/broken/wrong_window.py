@@ -32,6 +32,7 @@ class WrongWindow(Planted):
     """Spends what the ledger says is left; found by recounting the charges."""
 
     caught_by: ClassVar = "never_overspends"
+    saying: ClassVar = "but paid 2"
     kernel: ClassVar = Kernel(curator=HastyCurator)
 
     def decide(self, snapshot: Snapshot) -> Release:

@@ -1,0 +1,46 @@
+# make demo . make test . make check . make bench: each makes the virtual environment it needs.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SOURCE := pyproject.toml
+
+.PHONY: demo test check bench clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Penstock needs Python 3.11 or newer; call: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: $(BIN)/python $(SOURCE)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.test: $(BIN)/python $(SOURCE)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,plot]'
+	@touch $@
+
+$(VENV)/.check: $(VENV)/.test $(SOURCE)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[check,test,plot]'
+	@touch $@
+
+demo: $(VENV)/.demo ## publish a made-up stream with every mechanism; a table, a picture, demo.png
+	$(BIN)/penstock demo --picture demo.png
+
+test: $(VENV)/.test ## run the tests
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/.check ## formatting, lint, types, direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/.test ## measure speed as ratios of one run, about three minutes
+	$(BIN)/python -m penstock.bench
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

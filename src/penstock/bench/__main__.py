@@ -1,0 +1,46 @@
+"""``python -m penstock.bench``: print every figure beside its bar; exit code 1 if one is missed."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from penstock.bench import speed
+
+
+def main() -> int:
+    """Measure everything, show it, say whether all bars are met."""
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("measuring", total=speed.LONG_STREAM)
+        results = [
+            speed.against_numpy(),
+            speed.against_opendp(),
+            speed.bd_step(1),
+            speed.bd_step(100),
+            speed.bd_step_wide(),
+            speed.timing_leak(),
+            *speed.flat(lambda steps: progress.advance(task, steps)),
+        ]
+    Console().print(_table(results))
+    return 0 if all(result.met for result in results) else 1
+
+
+def _table(results: list[speed.Result]) -> Table:
+    table = Table(title="Ratios of one run", title_justify="left")
+    table.add_column("figure")
+    table.add_column("measured", justify="right")
+    table.add_column("bar", justify="right")
+    table.add_column("met")
+    for result in results:
+        bar = f"{'>=' if result.at_least else '<='} {result.bar:g} {result.unit}"
+        verdict = "[green]yes[/]" if result.met else "[bold red]NO[/]"
+        table.add_row(result.name, f"{result.value:.3g} {result.unit}", bar, verdict)
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

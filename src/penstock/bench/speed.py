@@ -1,0 +1,160 @@
+"""How fast the kernel is: exact noise against numpy and OpenDP, a step of BD, and whether either grows or leaks."""
+
+from __future__ import annotations
+
+import itertools
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.catalogue import mechanism
+from penstock.curator import Curator
+from penstock.errors import BadInput
+from penstock.mechanisms.base import Mechanism
+from penstock.models import WEvent
+from penstock.noise import SecureNoise
+from penstock.streams import synthetic
+from penstock.types import Floats, Snapshot
+
+SCALE = Fraction(10)
+ROUNDS = 15
+LONG_STREAM = 1_000_000
+YOUNG = 1_000
+CHUNK = 500
+
+Advance = Callable[[int], None]
+
+
+class Result(NamedTuple):
+    """One measured figure, and the bar it must not pass (or reach, if ``at_least``)."""
+
+    name: str
+    value: float
+    unit: str
+    bar: float
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        return self.value >= self.bar if self.at_least else self.value <= self.bar
+
+
+def against_numpy() -> Result:
+    """Exact Laplace over numpy's float Laplace, 100,000 values of scale 10, round-robin."""
+    noise, rng = SecureNoise(), np.random.default_rng(1)
+    ratio = _ratio(lambda: noise.laplace(SCALE, 100_000), lambda: rng.laplace(0, 10, 100_000))
+    return Result("exact Laplace / numpy laplace, d=100,000", ratio, "x", 2)
+
+
+def against_opendp() -> Result:
+    """OpenDP's vector Laplace over ours, 10,000 values of scale 10, round-robin."""
+    noise, other = SecureNoise(), _opendp_laplace(10.0)
+    zeros = [0] * 10_000
+    ratio = _ratio(lambda: other(zeros), lambda: noise.laplace(SCALE, 10_000), rounds=5)
+    return Result("OpenDP vector Laplace / exact Laplace, d=10,000", ratio, "x", 100, at_least=True)
+
+
+def bd_step(bins: int) -> Result:
+    """A step of BD with exact noise, over one numpy ``laplace(size=100)``, round-robin in chunks."""
+    rng = np.random.default_rng(1)
+    walker = _walker(_bd(bins))
+    ratio = _ratio(lambda: _walk(walker, CHUNK), lambda: [rng.laplace(size=100) for _ in range(CHUNK)])
+    return Result(f"BD step / numpy laplace(size=100), d={bins}", ratio, "x", 60)
+
+
+def bd_step_wide() -> Result:
+    """A step of BD at the width of the World Cup site, in milliseconds."""
+    bins, steps = 88_762, 40
+    walker = _walker(_bd(bins), rows=steps)
+    seconds = [_seconds(lambda: _walk(walker, 1)) for _ in range(steps)]
+    return Result(f"BD step, d={bins:,} (mean of {steps})", 1000 * float(np.mean(seconds)), "ms", 10)
+
+
+def flat(advance: Advance) -> list[Result]:
+    """What a step costs, and holds, after a million steps against after a thousand."""
+    old, young = _walker(_bd(1)), _walker(_bd(1))
+    _walk(old, YOUNG)
+    _walk(young, YOUNG)
+    memory = _peak_memory()
+    for _ in range(YOUNG, LONG_STREAM, YOUNG):
+        _walk(old, YOUNG)
+        advance(YOUNG)
+    grown = (_peak_memory() - memory) / 2**20
+    ratio = _ratio(lambda: _walk(old, CHUNK), lambda: _walk(young, CHUNK))
+    return [
+        Result("BD step at t=1,000,000 / at t=1,000", ratio, "x", 1.2),
+        Result("memory gained from t=1,000 to t=1,000,000", grown, "MiB", 4),
+    ]
+
+
+def timing_leak(calls: int = 30_000) -> Result:
+    """Rank correlation of a call's time with the size of the noise it drew, one value, slowest 1% left out."""
+    noise, seconds, sizes = SecureNoise(), np.empty(calls), np.empty(calls)
+    for i in range(calls):
+        begin = time.perf_counter_ns()
+        drawn = noise.laplace(SCALE, 1)
+        seconds[i] = time.perf_counter_ns() - begin
+        sizes[i] = abs(int(drawn[0]))
+    kept = seconds < np.quantile(seconds, 0.99)
+    correlation = abs(float(np.corrcoef(_ranks(seconds[kept]), _ranks(sizes[kept]))[0, 1]))
+    return Result("|Spearman| of call time and |noise|, d=1", correlation, "", 0.05)
+
+
+def _ratio(ours: Callable[[], object], theirs: Callable[[], object], rounds: int = ROUNDS) -> float:
+    """The median over rounds of the time of one over the time of the other, measured in turn."""
+    ours(), theirs()
+    return float(np.median([_seconds(ours) / _seconds(theirs) for _ in range(rounds)]))
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
+def _bd(bins: int) -> Mechanism:
+    model = WEvent(epsilon=1, w=120)
+    return mechanism("bd")(model=model).start(Curator(model, bins))
+
+
+def _walker(publishing: Mechanism, rows: int = 5000) -> Iterator[float]:
+    """Step for ever through a jumping stream that repeats its rows; yields the first published value of each step."""
+    counts = synthetic("jumps", bins=publishing.curator.bins, steps=rows, seed=3).counts
+    for t in itertools.count(1):
+        yield float(publishing.step(Snapshot(t, counts[t % len(counts)])).values[0])
+
+
+def _walk(walker: Iterator[float], steps: int) -> None:
+    for _ in range(steps):
+        next(walker)
+
+
+def _peak_memory() -> float:
+    """The most memory this process ever held, in bytes."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks from 0, ties sharing their mean rank."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Floats = (np.cumsum(count) - (count + 1) / 2)[place]
+    return ranks
+
+
+def _opendp_laplace(scale: float) -> Callable[[list[int]], Any]:
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        raise BadInput(
+            'this benchmark compares with OpenDP; install it with: pip install "penstock[opendp]".'
+        ) from None
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
+    measurement: Callable[[list[int]], Any] = dp.m.make_laplace(*space, scale=scale)
+    return measurement

@@ -1,0 +1,154 @@
+"""Binary digits of probabilities, against series and interval arithmetic written here in plain integers."""
+
+from collections.abc import Callable
+from decimal import localcontext
+from fractions import Fraction
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from penstock.noise import digits
+
+Bounds = tuple[Fraction, Fraction]
+
+BITS = st.integers(8, 256)
+PLACES = st.sampled_from([14, 30, 62])
+SCALES = st.one_of(
+    st.fractions(Fraction(1, 50), 10, max_denominator=10**6),
+    st.fractions(10, 10**12, max_denominator=10**6),
+    st.fractions(Fraction(1, 50), 10**12),
+)
+EXPONENTS = st.one_of(
+    st.fractions(Fraction(1, 10**12), 50),
+    st.fractions(Fraction(1, 10**6), 2000, max_denominator=10**6),
+    st.builds(lambda zeros, n: Fraction(n, 10**zeros), st.integers(1, 60), st.integers(1, 1000)),
+)
+CHANCES = st.fractions(0, 1)
+
+exactly = settings(deadline=None, max_examples=60)
+
+
+def exp_bounds(x: Fraction, bits: int) -> Bounds:
+    """Bounds of exp(-x) on the grid of 2^-bits: the alternating series at x / 2^k <= 1/2, then k squarings."""
+    halvings = (x.numerator // x.denominator).bit_length() + 1
+    above, below = x.numerator << bits, x.denominator << halvings
+    y_low, y_high = above // below, -(-above // below)
+    low = high = term_low = term_high = 1 << bits
+    n = 0
+    while term_high > 1:
+        n += 1
+        term_low = term_low * y_low // (n << bits)
+        term_high = -(-term_high * y_high // (n << bits))
+        low, high = (low - term_high, high - term_low) if n % 2 else (low + term_low, high + term_high)
+    low, high = low - 1, high + 1  # the terms left out add up to less than the last one taken
+    for _ in range(halvings):
+        low, high = low * low >> bits, -(-high * high >> bits)
+    return Fraction(low, 1 << bits), Fraction(high, 1 << bits)
+
+
+def place_bounds(scale: Fraction, place: int, bits: int) -> Bounds:
+    """Bounds of 1 / (1 + exp(2^place / scale)), the chance that the geometric has a 1 in this place."""
+    low, high = exp_bounds(2**place / scale, bits)
+    return low / (1 + low), high / (1 + high)
+
+
+def zero_bounds(scale: Fraction, bits: int) -> Bounds:
+    """Bounds of (1-q) / (1+q), the chance of a zero."""
+    low, high = exp_bounds(1 / scale, bits)
+    return (1 - high) / (1 + high), (1 - low) / (1 + low)
+
+
+def first_digits(bounds: Callable[[int], Bounds], bits: int) -> int:
+    """floor(p * 2^bits), from bounds made as narrow as it takes."""
+    precision = bits + 200
+    while True:
+        low, high = (int(bound * 2**bits) for bound in bounds(precision))
+        if low == high:
+            return low
+        precision *= 3
+
+
+@exactly
+@given(SCALES, PLACES, BITS)
+@example(Fraction(1, 50), 62, 256)
+@example(Fraction(10**12), 62, 256)
+@example(Fraction(1, 2000), 14, 32)
+@example(Fraction(2**62, 178), 62, 32)
+def test_every_coin_of_a_laplace_row_has_the_digits_of_its_chance(scale: Fraction, places: int, bits: int) -> None:
+    """All places of the geometric, each by a series of its own, and the zero coin."""
+    expected = [first_digits(lambda b, i=i: place_bounds(scale, i, b), bits) for i in range(places)]  # type: ignore[misc]
+    expected.append(first_digits(lambda b: zero_bounds(scale, b), bits))
+    assert digits.laplace_floors(scale, places, bits) == expected
+
+
+@exactly
+@given(EXPONENTS, BITS)
+@example(Fraction(1, 10**12), 256)
+@example(Fraction(1, 10**200), 64)
+@example(Fraction(50), 256)
+@example(Fraction(10**6), 256)
+def test_digits_of_an_exponential(x: Fraction, bits: int) -> None:
+    """Also where exp(-x) lies so near to 0 or 1 that the first precision tried leaves the digits open."""
+    assert digits.of_exp(x)(bits) == first_digits(lambda b: exp_bounds(x, b), bits)
+
+
+@exactly
+@given(EXPONENTS, BITS)
+def test_the_interval_of_an_exponential_encloses_it(x: Fraction, bits: int) -> None:
+    """The enclosure the digits rest on holds, and is narrow."""
+    low, high = digits.exp_interval(x, bits)
+    true_low, true_high = exp_bounds(x, bits + 200)
+    assert low <= true_low * 2**bits
+    assert true_high * 2**bits <= high
+    assert high - low <= 4
+
+
+@exactly
+@given(CHANCES, BITS)
+def test_digits_of_a_rational_are_those_of_long_division(chance: Fraction, bits: int) -> None:
+    """Digit by digit: double, write down the whole part, keep the rest."""
+    whole, rest = divmod(chance, 1)
+    written = int(whole)
+    for _ in range(bits):
+        digit, rest = divmod(2 * rest, 1)
+        written = 2 * written + int(digit)
+    assert digits.of_fraction(chance)(bits) == written
+
+
+@exactly
+@given(SCALES, EXPONENTS, CHANCES, BITS, st.integers(0, 128))
+def test_a_longer_expansion_begins_with_the_shorter(
+    scale: Fraction, x: Fraction, chance: Fraction, bits: int, more: int
+) -> None:
+    """What lets a coin go on from where its first word was equal."""
+    for expansion in (digits.of_exp(x), digits.of_fraction(chance)):
+        assert expansion(bits + more) >> more == expansion(bits)
+    longer = digits.laplace_floors(scale, 30, bits + more)
+    assert [floor >> more for floor in longer] == digits.laplace_floors(scale, 30, bits)
+
+
+@exactly
+@given(SCALES, PLACES, BITS)
+def test_the_places_of_one_coin_are_those_of_the_row(scale: Fraction, places: int, bits: int) -> None:
+    """``of_laplace_place`` picks the coin by its number; the last is the zero coin."""
+    row = digits.laplace_floors(scale, places, bits)
+    for place in (0, places // 2, places - 1, places):
+        assert digits.of_laplace_place(scale, places, place)(bits) == row[place]
+
+
+@pytest.mark.parametrize("precision", [3, 28, 500])
+def test_the_decimal_context_of_the_caller_plays_no_part(precision: int) -> None:
+    """A program may have set its own precision for Decimal; the digits are the same, and exact."""
+    x = Fraction(1, precision * 1001)  # of its own, so that nothing is remembered from elsewhere
+    with localcontext() as context:
+        context.prec = precision
+        assert digits.of_exp(x)(200) == first_digits(lambda b: exp_bounds(x, b), 200)
+        assert digits.laplace_floors(1 / x / 2, 30, 200)[-1] == first_digits(lambda b: zero_bounds(1 / x / 2, b), 200)
+
+
+@pytest.mark.parametrize("bits", [8, 64, 256])
+def test_the_series_of_this_file_knows_e(bits: int) -> None:
+    """The oracle itself, against the digits of 1/e as printed in tables (OEIS A068985)."""
+    tables = "0.36787944117144232159552377016146086744581113103176783450783680169746149574489980335714727434591964"
+    assert first_digits(lambda b: exp_bounds(Fraction(1), b), bits) == int(Fraction(tables) * 2**bits)

@@ -1,0 +1,213 @@
+"""The edges: largest and smallest scales, nothing drawn, sizes beyond one block, scripts that run out."""
+
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.errors import BadInput
+from penstock.noise import Noise, ScriptedNoise, SecureNoise, SimulationNoise, laplace_sd
+from penstock.noise.keystream import CHUNK_BYTES, Bytes
+
+LARGEST_SCALE = Fraction(2**62, 178)
+TOO_LARGE = r"^the noise this budget needs does not fit in 64 bits; use a larger epsilon\.$"
+ALL: list[Noise] = [SecureNoise(), SimulationNoise(1), ScriptedNoise()]
+
+
+class Counted:
+    """A byte source that holds its user to the protocol: no fill is larger than CHUNK_BYTES."""
+
+    def __init__(self) -> None:
+        self._rng = np.random.default_rng(3)
+        self.bytes = 0
+
+    def rekey(self) -> None:
+        """Counting needs no key."""
+
+    def fill(self, buffer: Bytes) -> None:
+        assert buffer.nbytes <= CHUNK_BYTES
+        self.bytes += buffer.nbytes
+        buffer[:] = self._rng.integers(0, 256, buffer.nbytes, np.uint8)
+
+
+class Constant:
+    """A byte source that plays one row of words, and then zeros."""
+
+    def __init__(self, row: bytes) -> None:
+        self._row = row
+
+    def rekey(self) -> None:
+        """A constant has no key."""
+
+    def fill(self, buffer: Bytes) -> None:
+        buffer[:] = np.frombuffer(self._row, np.uint8) if buffer.nbytes == len(self._row) else 0
+
+
+@pytest.mark.parametrize("scale", [LARGEST_SCALE + Fraction(1, 10**9), Fraction(10**17), Fraction(10**400)])
+def test_a_scale_too_large_for_64_bits_is_refused(scale: Fraction) -> None:
+    """One sentence, before anything is drawn; in a mixed draw too."""
+    source = Counted()
+    noise = SecureNoise(source=source)
+    with pytest.raises(BadInput, match=TOO_LARGE):
+        noise.laplace(scale, 3)
+    with pytest.raises(BadInput, match=TOO_LARGE):
+        noise.laplace_each([Fraction(1), scale], np.array([0, 1]))
+    assert source.bytes == 0
+
+
+@pytest.mark.parametrize("boundary", [Fraction(2**14, 178), Fraction(2**30, 178), LARGEST_SCALE])
+def test_a_draw_costs_the_coins_its_scale_needs(boundary: Fraction) -> None:
+    """16 coins while the geometric outgrows 14 places with a chance below 2^-256, then 32, then 64."""
+    row = {14: 16, 30: 32, 62: 64}[(boundary * 178).numerator.bit_length() - 1]
+    source = Counted()
+    SecureNoise(word_bits=64, source=source).laplace(boundary, 1)
+    assert source.bytes == row * 8
+    if boundary < LARGEST_SCALE:
+        SecureNoise(word_bits=64, source=source).laplace(boundary + Fraction(1, 10**9), 1)
+        assert source.bytes == row * 8 + 2 * row * 8
+
+
+@pytest.mark.parametrize("scale", [Fraction(2**14, 178), Fraction(2**30, 178), LARGEST_SCALE])
+def test_the_largest_draws_do_not_overflow(scale: Fraction) -> None:
+    """If every place falls the draw is 2^62 at most, above or below zero; found by letting all coins but one fall."""
+    row = {14: 16, 30: 32, 62: 64}[(scale * 178).numerator.bit_length() - 1]
+    values = set()
+    for standing in range(row):
+        words = np.zeros(row, "<u4")
+        words[standing] = 2**32 - 1
+        values.add(int(SecureNoise(source=Constant(words.tobytes())).laplace(scale, 1)[0]))
+    assert values == {0, -(2 ** (row - 2))}
+
+
+def test_a_tiny_scale_gives_zeros() -> None:
+    """At 1/2000 a draw differs from 0 once in 10^868."""
+    for noise in (SecureNoise(), SimulationNoise(1)):
+        assert not noise.laplace(Fraction(1, 2000), 1000).any()
+        assert not noise.laplace_each([Fraction(1, 2000)], np.zeros(1000, np.intp)).any()
+    assert laplace_sd(Fraction(1, 2000)) == 0
+
+
+@pytest.mark.parametrize("noise", ALL, ids=lambda noise: type(noise).__name__)
+def test_nothing_asked_nothing_drawn(noise: Noise) -> None:
+    """Every kind of draw may be empty."""
+    assert noise.laplace(Fraction(10), 0).shape == (0,)
+    assert noise.laplace_each([Fraction(10)], np.zeros(0, np.intp)).shape == (0,)
+    assert noise.bernoulli(Fraction(1, 3), (0, 5)).shape == (0, 5)
+    assert noise.bernoulli_exp([]).shape == (0,)
+    assert noise.order(0).shape == (0,)
+
+
+@pytest.mark.parametrize("noise", ALL, ids=lambda noise: type(noise).__name__)
+def test_what_is_drawn_has_the_promised_type(noise: Noise) -> None:
+    """Whole numbers of 64 bits, masks and indices."""
+    assert noise.laplace(Fraction(10), 3).dtype == np.int64
+    assert noise.laplace_each([Fraction(10)], np.zeros(3, np.intp)).dtype == np.int64
+    assert noise.bernoulli(Fraction(1, 3), (3,)).dtype == np.bool_
+    assert noise.bernoulli_exp([Fraction(1)]).dtype == np.bool_
+    assert noise.order(3).dtype == np.intp
+    assert noise.order(1).tolist() == [0]
+
+
+@pytest.mark.parametrize("noise", ALL, ids=lambda noise: type(noise).__name__)
+def test_certain_coins(noise: Noise) -> None:
+    """Chances 0 and 1 and the exponent 0 leave nothing to chance."""
+    assert noise.bernoulli(Fraction(1), (2, 500)).all()
+    assert not noise.bernoulli(Fraction(0), (2, 500)).any()
+    assert noise.bernoulli_exp([Fraction(0)] * 1000).all()
+
+
+@pytest.mark.parametrize("word_bits", [8, 64])
+def test_draws_beyond_one_block(word_bits: int) -> None:
+    """Large draws are as large as asked, and take their bytes in pieces of at most CHUNK_BYTES."""
+    noise = SecureNoise(word_bits=word_bits, source=Counted())
+    assert noise.laplace(Fraction(10), 20_000).shape == (20_000,)
+    assert noise.laplace_each([Fraction(10), Fraction(10**9)], np.arange(5000) % 2).shape == (5000,)
+    assert noise.bernoulli(Fraction(1, 3), (2, 140_000)).shape == (2, 140_000)
+
+
+def test_many_exponential_coins() -> None:
+    """More coins than one block holds."""
+    fallen = SecureNoise(source=Counted()).bernoulli_exp([Fraction(0), Fraction(1)] * 140_000)
+    assert fallen[::2].all()
+    assert fallen[1::2].mean() == pytest.approx(np.exp(-1), abs=0.01)
+
+
+def test_a_long_order() -> None:
+    """More keys than one fill of the source may take; every number once, and no trend."""
+    order = SecureNoise(source=Counted()).order(300_000)
+    assert (np.sort(order) == np.arange(300_000)).all()
+    assert abs(np.corrcoef(order, np.arange(300_000))[0, 1]) < 0.01
+
+
+@pytest.mark.parametrize("word_bits", [0, 7, 24, 128])
+def test_other_word_widths_are_refused(word_bits: int) -> None:
+    """The widths there are, in one sentence."""
+    with pytest.raises(BadInput, match=rf"^word_bits must be 8, 16, 32 or 64; got {word_bits}\.$"):
+        SecureNoise(word_bits=word_bits)
+
+
+def test_a_script_is_played_in_order_and_then_is_silent() -> None:
+    """Values first, zeros after, over both kinds of draw."""
+    noise = ScriptedNoise([3, -1, 7, 2])
+    assert noise.laplace(Fraction(10), 2).tolist() == [3, -1]
+    assert noise.left == 2
+    noise.rekey()
+    assert noise.laplace_each([Fraction(1), Fraction(5)], np.array([0, 1, 1])).tolist() == [7, 2, 0]
+    assert noise.laplace(Fraction(10), 2).tolist() == [0, 0]
+    assert noise.left == 0
+
+
+def test_a_strict_script_that_runs_out_says_so() -> None:
+    """The refused draw takes nothing from the script."""
+    noise = ScriptedNoise([3, -1], strict=True)
+    with pytest.raises(BadInput, match=r"^the script has 2 values left and 3 were asked for; write more\.$"):
+        noise.laplace(Fraction(10), 3)
+    assert noise.laplace(Fraction(10), 2).tolist() == [3, -1]
+    with pytest.raises(BadInput, match="has 0 values left"):
+        noise.laplace_each([Fraction(10)], np.zeros(1, np.intp))
+
+
+def test_a_script_throws_coins_as_likely() -> None:
+    """Its coins fall when their chance is at least one half, and its orders are plain."""
+    noise = ScriptedNoise()
+    assert noise.bernoulli(Fraction(1, 2), (2,)).all()
+    assert not noise.bernoulli(Fraction(49, 100), (2,)).any()
+    assert noise.bernoulli_exp([Fraction(0), Fraction(3)]).tolist() == [True, False]
+    assert noise.order(4).tolist() == [0, 1, 2, 3]
+
+
+@given(st.integers(0, 2**32), st.fractions(Fraction(1, 10), 1000, max_denominator=1000))
+def test_a_simulation_repeats_itself(seed: int, scale: Fraction) -> None:
+    """The same seed gives the same draws, rekeyed or not; the next seed gives others."""
+    runs = []
+    for rekeyed, start in ((False, seed), (True, seed), (False, seed + 1)):
+        noise = SimulationNoise(start)
+        if rekeyed:
+            noise.rekey()
+        coins = noise.bernoulli(Fraction(1, 3), (100,)).tolist()
+        runs.append((coins, noise.laplace(scale, 20).tolist(), noise.order(50).tolist()))
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+    assert repr(SimulationNoise(seed)) == f"SimulationNoise(seed={seed})"
+
+
+def test_only_secure_noise_calls_itself_secure() -> None:
+    """What a curator looks at before a real release."""
+    assert [noise.secure for noise in ALL] == [True, False, False]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.fractions(Fraction(1, 50), 40, max_denominator=10**4))
+def test_the_standard_deviation_is_that_of_the_exact_distribution(scale: Fraction) -> None:
+    """The variance summed term by term, k^2 exp(-|k|/s) (1-q)/(1+q), until the terms vanish."""
+    precise = Context(prec=50)
+    ratio = Fraction(precise.exp(precise.divide(Decimal(-scale.denominator), Decimal(scale.numerator))))
+    grid = 1 << 160
+    q, weight, variance, k = int(ratio * grid), int((1 - ratio) / (1 + ratio) * grid), 0, 0
+    while weight:
+        k, weight = k + 1, weight * q // grid
+        variance += 2 * k * k * weight
+    assert laplace_sd(scale) == pytest.approx(float(Fraction(variance, grid)) ** 0.5, rel=1e-12)
