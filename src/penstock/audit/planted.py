@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from penstock.audit import broken
 from penstock.checks import Kernel, Subject
@@ -27,10 +27,6 @@ class Planted(Mechanism):
     saying: ClassVar[str]  # words of its verdict, so that it is caught for its own fault
     under: ClassVar[PrivacyModel] = WEvent(epsilon=1, w=5)
     kernel: ClassVar[Kernel] = Kernel()
-
-    @classmethod
-    def example(cls, model: PrivacyModel) -> Self:
-        return cls(model=model, allow_unproven=True)
 
     @classmethod
     def subject(cls) -> Subject:

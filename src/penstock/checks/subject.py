@@ -40,8 +40,8 @@ class Subject:
         return f"{self.mechanism.__name__} under {self.model}"
 
     def make(self) -> Mechanism:
-        """A fresh instance."""
-        return self.mechanism.example(self.model)
+        """A fresh instance. Whether it is proven is a check of its own."""
+        return self.mechanism.example(self.model, allow_unproven=True)
 
     def start(self, noise: Noise, *, bins: int = BINS, **options: Any) -> Mechanism:
         """A fresh instance on a fresh curator."""

@@ -7,7 +7,7 @@ curator to ask and nothing else: it sees noisy answers, charges and times, all o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -67,9 +67,9 @@ class Mechanism:
         self.validate()
 
     @classmethod
-    def example(cls, model: PrivacyModel) -> Self:
-        """An instance for checks and documents."""
-        return cls(model=model)
+    def example(cls, model: PrivacyModel, **options: Any) -> Self:
+        """An instance for checks and documents; override it where a parameter has no default."""
+        return cls(model=model, **options)
 
     # ---- for authors ------------------------------------------------------------------------------------------------
 
@@ -106,6 +106,8 @@ class Mechanism:
         """Take a curator, from which all later answers come. Until a first release the last one is all zeros."""
         self.curator = curator
         self.last = _released_before(curator.bins)
+        for kept in self._state_fields():
+            setattr(self, kept.name, kept.default if kept.default_factory is MISSING else kept.default_factory())
         self.begin()
         return self
 
@@ -122,7 +124,7 @@ class Mechanism:
     def save(self, key: bytes | None = None) -> State:
         """The state between two steps. Without a key nothing sealed is written, and loading retires it."""
         public, sealed = self.curator.save()
-        held = {f.name: getattr(self, f.name) for f in fields(self) if f.metadata.get("state")}
+        held = {kept.name: getattr(self, kept.name) for kept in self._state_fields()}
         own = {name: value.save() if isinstance(value, Keeper) else value for name, value in held.items()}
         whole = {"mechanism": type(self).__name__, "own": own, "last": _saved_release(self.last), "curator": public}
         return State(codec.encode(whole), sealing.seal(codec.encode(sealed), key) if key else b"")
@@ -143,6 +145,9 @@ class Mechanism:
                 held.load(value)
             else:
                 setattr(self, name, value)
+
+    def _state_fields(self) -> list[Field[Any]]:
+        return [kept for kept in fields(self) if kept.metadata.get("state")]
 
     def _released(self, snapshot: Snapshot, values: Ints, kind: Kind, noise_sd: Floats) -> Release:
         return Release(snapshot.t, values, np.full(self.curator.bins, kind, np.int8), noise_sd, self.curator.charged())

@@ -1,0 +1,50 @@
+"""The command line, as a user calls it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from penstock.cli.main import app
+
+COMMAND = [str(Path(sys.executable).parent / "penstock")]
+
+
+def penstock(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_demo_shows_a_table_and_a_picture(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["demo", "--steps", "60", "--w", "10", "--picture", str(tmp_path / "demo.png")])
+    assert result.exit_code == 0, result.output
+    for key in ("uniform", "sample", "bd", "ba", "spas"):
+        assert key in result.output
+    assert any("⠀" <= character <= "⣿" for character in result.output)
+    assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_mechanisms_lists_them_all() -> None:
+    result = CliRunner().invoke(app, ["mechanisms"], env={"COLUMNS": "120"})
+    assert result.exit_code == 0
+    assert result.output.count("proved") == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("demo", "--epsilon", "0"), "epsilon must be above 0"),
+        (("demo", "--w", "0"), "must be a whole number of 1 or more"),
+        (("demo", "--kind", "sesonal"), "a synthetic stream is one of"),
+    ],
+)
+def test_an_error_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], sentence: str) -> None:
+    result = penstock(*arguments)
+    assert result.returncode == 2
+    assert sentence in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_version() -> None:
+    assert penstock("--version").stdout.startswith("penstock ")

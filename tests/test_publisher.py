@@ -1,0 +1,91 @@
+"""Publishing a stream, and what goes wrong before anything is spent."""
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from penstock.errors import HorizonReached
+
+MODEL = ps.WEvent(epsilon=1, w=4)
+
+
+def test_one_release_a_unit_with_secure_noise() -> None:
+    stream = ps.streams.synthetic("walk", bins=5, steps=12, seed=1)
+    releases = list(ps.publish(stream, ps.Uniform(model=MODEL)))
+    assert [release.t for release in releases] == list(range(1, 13))
+    assert not np.array_equal([release.values for release in releases], stream.counts)
+
+
+def test_two_secure_runs_differ_and_two_simulated_ones_do_not() -> None:
+    stream = ps.streams.synthetic("walk", bins=20, steps=12, seed=1)
+
+    def run(seed: int | None) -> list[list[int]]:
+        noise = None if seed is None else ps.SimulationNoise(seed)
+        return [release.values.tolist() for release in ps.publish(stream, ps.Uniform(model=MODEL), noise=noise)]
+
+    assert run(None) != run(None)
+    assert run(1) == run(1)
+
+
+def test_a_mechanism_can_be_started_again() -> None:
+    """Its state begins anew, whatever a run before has left in it."""
+    stream = ps.streams.synthetic("jumps", bins=2, steps=40, seed=1)
+    used, new = ps.BA(model=MODEL), ps.BA(model=MODEL)
+    for _ in range(2):
+        again = [release.values.tolist() for release in ps.publish(stream, used, noise=ps.SimulationNoise(1))]
+    assert again == [release.values.tolist() for release in ps.publish(stream, new, noise=ps.SimulationNoise(1))]
+
+
+def test_not_proven_names_the_models_it_is_proven_for() -> None:
+    with pytest.raises(ps.NotProven, match="Sample is not proven for MContext; choose one of EventLevel, WEvent"):
+        ps.Sample(model=ps.MContext(epsilon=1, m=3))
+
+
+def test_a_horizon_ends() -> None:
+    stream = ps.streams.synthetic("walk", steps=4, seed=1)
+    releases = ps.publish(stream, ps.Uniform(model=ps.UserLevel(epsilon=1, horizon=3)))
+    assert [next(releases).t for _ in range(3)] == [1, 2, 3]
+    with pytest.raises(HorizonReached, match="declared for 3 time units"):
+        next(releases)
+
+
+def test_a_population_is_shared_by_streams() -> None:
+    people = ps.Population("riders", epsilon=1.5)
+    stream = ps.streams.synthetic("walk", steps=4, seed=1)
+    list(ps.publish(stream, ps.Uniform(model=MODEL), population=people))
+    with pytest.raises(ps.BudgetExceeded, match=r'population "riders" has 0\.5 of 1\.5 left'):
+        ps.publish(stream, ps.Uniform(model=MODEL), population=people)
+
+
+def test_a_failed_step_leaves_its_charges_spent() -> None:
+    class Clumsy(ps.Mechanism):
+        proven_for = (ps.WEvent,)
+
+        def decide(self, snapshot: ps.Snapshot) -> ps.Release:
+            self.publish(snapshot, ps.Epsilon("0.25"))
+            raise RuntimeError
+
+    mechanism = Clumsy(model=MODEL, allow_unproven=True).start(ps.Curator(MODEL, 1))
+    with pytest.raises(RuntimeError):
+        mechanism.step(ps.Snapshot(1, [3]))
+    assert mechanism.curator.ledger.remaining() == ps.Epsilon("0.75")
+
+
+def test_a_mechanism_without_a_proof_is_locked() -> None:
+    class Homemade(ps.Mechanism):
+        proven_for = (ps.WEvent,)
+
+    with pytest.raises(ps.NotProven, match="allow_unproven=True"):
+        Homemade(model=MODEL)
+
+
+def test_state_of_another_mechanism_is_refused() -> None:
+    saved = ps.Uniform(model=MODEL).start(ps.Curator(MODEL, 1)).save()
+    with pytest.raises(ps.PenstockError, match="a state of Uniform cannot be loaded into Sample"):
+        ps.Sample(model=MODEL).start(ps.Curator(MODEL, 1)).load(saved)
+
+
+def test_finding_mechanisms_by_name() -> None:
+    assert ps.mechanism("SPAS") is ps.SPAS
+    with pytest.raises(ps.BadInput, match="Did you mean uniform"):
+        ps.mechanism("unifrom")
