@@ -79,10 +79,18 @@ def test_a_mechanism_without_a_proof_is_locked() -> None:
         Homemade(model=MODEL)
 
 
-def test_state_of_another_mechanism_is_refused() -> None:
+@pytest.mark.parametrize(
+    "other",
+    [
+        ps.Sample(model=MODEL).start(ps.Curator(MODEL, 1)),
+        ps.Uniform(model=MODEL).start(ps.Curator(MODEL, 2)),
+        ps.Uniform(model=ps.WEvent(epsilon=1, w=3)).start(ps.Curator(MODEL, 1)),
+    ],
+)
+def test_a_state_is_loaded_only_where_it_was_saved(other: ps.Mechanism) -> None:
     saved = ps.Uniform(model=MODEL).start(ps.Curator(MODEL, 1)).save()
-    with pytest.raises(ps.PenstockError, match="a state of Uniform cannot be loaded into Sample"):
-        ps.Sample(model=MODEL).start(ps.Curator(MODEL, 1)).load(saved)
+    with pytest.raises(ps.PenstockError, match="load it where it was saved"):
+        other.load(saved)
 
 
 def test_finding_mechanisms_by_name() -> None:

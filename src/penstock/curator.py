@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from penstock.desk import Answers, Desk, Handle, Question, as_nano, live, scale_of, spendable
 from penstock.epsilon import NANO, Epsilon, Number, as_fraction
@@ -24,7 +25,7 @@ from penstock.noise import Noise, SecureNoise, laplace_sd
 from penstock.primitives.grouper import Grouper
 from penstock.primitives.pool import Pool
 from penstock.primitives.segment import Segment, SegmentPlan
-from penstock.queries import Bins, Counts, Query
+from penstock.queries import Bins, Counts, Query, as_bins
 from penstock.types import Ints, Snapshot
 
 H = TypeVar("H", bound=Handle)
@@ -60,31 +61,31 @@ class Curator:
         snapshot: Snapshot,
         query: Query,
         e: Epsilon | Sequence[Epsilon],
-        bins: Bins | None = None,
+        bins: ArrayLike | None = None,
         envelope: str = "publish",
     ) -> Ints:
         """The query's value with discrete Laplace noise bought by ``e``; for ``Counts``, ``e`` may be one a bin."""
-        if not isinstance(e, Epsilon):
-            return self._ask_each(snapshot, query, as_nano(e), bins, envelope)
+        chosen = as_bins(bins, self.bins)
+        size = query.size(chosen, self.bins)
         counts = self._desk.counts(snapshot)
-        touched = query.touches(bins)
+        if not isinstance(e, Epsilon):
+            return self._ask_each(counts, query, as_nano(e), chosen, envelope)
+        touched = query.touches(chosen)
         self._desk.charge(e, envelope, touched)
-        value = query(counts, bins)
         scale = scale_of(query.sensitivity(self.model), e.nano)
-        return self._desk.noisy("ask", lambda: value, len(value), scale, touched)
+        return self._desk.noisy("ask", lambda: query(counts, chosen), size, scale, touched)
 
-    def _ask_each(self, snapshot: Snapshot, query: Query, nano: Ints, bins: Bins | None, envelope: str) -> Ints:
+    def _ask_each(self, counts: Ints, query: Query, nano: Ints, bins: Bins | None, envelope: str) -> Ints:
         asked = np.arange(self.bins) if bins is None else bins
         if not isinstance(query, Counts) or len(nano) != len(asked):
             raise BadInput("budgets per bin are for Counts, one for every bin asked.")
-        counts = self._desk.counts(snapshot)
         self._desk.charge_each(nano, envelope, asked)
         return self._desk.noisy_each("ask", lambda: counts[asked], nano, query.sensitivity(self.model), asked)
 
     def nearest(self, snapshot: Snapshot, queries: Sequence[Query], e: Epsilon, envelope: str = "decide") -> int:
         """The number of the query (each one number) whose value is smallest, by permute-and-flip."""
-        if not queries:
-            raise BadInput("nearest needs at least one query to choose from.")
+        if not queries or any(query.size(None, self.bins) != 1 for query in queries):
+            raise BadInput("nearest chooses among one query or more, each with a single number as its value.")
         counts = self._desk.counts(snapshot)
         self._desk.charge(e, envelope, None)
         most = max(query.sensitivity(self.model) for query in queries)

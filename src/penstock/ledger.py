@@ -122,8 +122,9 @@ class Ledger:
 
     def add(self, e: Epsilon, envelope: str, *, within: Epsilon | None = None) -> None:
         """Charge ``e`` to the current unit, or refuse. ``within``: its cost inside the envelope, where that differs."""
-        self._require(e, envelope, within or e)
-        self._move(e.nano, envelope, (within or e).nano)
+        inside = e if within is None else within
+        self._require(e, envelope, inside)
+        self._move(e.nano, envelope, inside.nano)
         self._book(Point(self.t, e, envelope))
 
     def reserve(self, **envelopes: Epsilon) -> None:

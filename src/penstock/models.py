@@ -121,7 +121,7 @@ class UserLevel(PrivacyModel):
 
 @dataclass(frozen=True, kw_only=True)
 class DeltaNeighbourhood(PrivacyModel):
-    """Hides changes whose first and last differ by less than ``steps`` units (Fang and Chang 2014, dynamic data).
+    """Hides changes whose first and last differ by less than ``steps`` units (dynamic data).
 
     The paper's neighbours replace a record, so that is the default here.
     """

@@ -8,7 +8,7 @@ each is first cut at a public bound that keeps the sum inside 64 bits; a cut mov
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,14 +24,19 @@ Bins = NDArray[np.intp]
 
 
 class Query(Protocol):
-    """A vector of whole numbers per snapshot, and how far (L1) neighbours can move it."""
+    """A vector of whole numbers per snapshot, and how far (L1) neighbours can move it. All but the value is public."""
 
-    def sensitivity(self, model: PrivacyModel) -> int: ...
-    def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
-        """The true value over ``bins`` (None: over all of them)."""
+    def sensitivity(self, model: PrivacyModel) -> int:
+        """How far the value moves between neighbours."""
+
+    def size(self, bins: Bins | None, width: int) -> int:
+        """How many numbers the value has, asked of ``bins`` (None: all) of a snapshot with ``width`` bins."""
 
     def touches(self, bins: Bins | None) -> Bins | None:
         """Which bins the value depends on (None: all of them)."""
+
+    def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
+        """The true value over ``bins``."""
 
 
 class _Additive:
@@ -47,6 +52,9 @@ class _Additive:
 class Counts(_Additive):
     """The histogram itself."""
 
+    def size(self, bins: Bins | None, width: int) -> int:
+        return width if bins is None else len(bins)
+
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
         return counts if bins is None else counts[bins]
 
@@ -56,6 +64,10 @@ class Distance(_Additive):
 
     def __init__(self, reference: ArrayLike) -> None:
         self.reference = as_reference(reference)
+
+    def size(self, bins: Bins | None, width: int) -> int:
+        require_width("the reference", self.reference, width)
+        return 1
 
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
         total: Ints = _apart(counts, self.reference, bins).sum(keepdims=True)
@@ -67,6 +79,10 @@ class GroupSums(_Additive):
 
     def __init__(self, labels: ArrayLike) -> None:
         self.groups = Groups(labels)
+
+    def size(self, bins: Bins | None, width: int) -> int:
+        require_width("the list of labels", self.groups.labels, width)
+        return self.groups.number
 
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
         return self.groups.sums(_cut(counts), bins)
@@ -82,6 +98,11 @@ class GroupDistances(_Additive):
         self.groups = Groups(labels)
         self.reference = as_reference(reference)
 
+    def size(self, bins: Bins | None, width: int) -> int:
+        require_width("the list of labels", self.groups.labels, width)
+        require_width("the reference", self.reference, width)
+        return self.groups.number
+
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
         return self.groups.sums(_apart(counts, self.reference, None), bins)
 
@@ -96,13 +117,12 @@ class Groups:
         self.labels = np.asarray(labels)
         if self.labels.ndim != 1 or self.labels.dtype.kind not in "iu" or self.labels.min(initial=0) < -1:
             raise BadInput("labels must give each bin the number of its group, or -1 for none.")
+        self.number = int(self.labels.max(initial=-1)) + 1
         self._order = np.argsort(self.labels, kind="stable")
-        self._edges = np.searchsorted(self.labels[self._order], np.arange(self.labels.max(initial=-1) + 2))
+        self._edges = np.searchsorted(self.labels[self._order], np.arange(self.number + 1))
 
     def sums(self, values: Ints, bins: Bins | None) -> Ints:
         """The sum of ``values`` over each group, or over the part of it that lies in ``bins``."""
-        if len(values) != len(self.labels):
-            raise BadInput(f"{len(self.labels)} labels were given for {len(values)} bins; give one a bin.")
         if bins is not None:
             kept = np.zeros_like(values)
             kept[bins] = values[bins]
@@ -140,6 +160,24 @@ class Deviation:
         return deviation
 
 
+def as_bins(bins: ArrayLike | None, width: int) -> Bins | None:
+    """The numbers of the chosen bins, given as numbers or as a mask; None means all."""
+    if bins is None:
+        return None
+    chosen = np.asarray(bins)
+    if chosen.dtype == np.bool_ and chosen.shape == (width,):
+        return np.flatnonzero(chosen)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or not ((chosen >= 0) & (chosen < width)).all():
+        raise BadInput(f"bins are chosen by their numbers, 0 to {width - 1}, or by a mask of all of them.")
+    return chosen.astype(np.intp)
+
+
+def require_width(name: str, values: NDArray[Any], width: int) -> None:
+    """Refuse a public vector that does not cover the snapshot's bins."""
+    if values.shape != (width,):
+        raise BadInput(f"{name} has shape {values.shape} and the snapshot {width} bins; give one entry a bin.")
+
+
 def as_reference(values: ArrayLike) -> Ints:
     """Public values rounded to whole numbers, small enough to subtract."""
     array = np.asarray(values)
@@ -150,8 +188,6 @@ def as_reference(values: ArrayLike) -> Ints:
 
 
 def _apart(counts: Ints, reference: Ints, bins: Bins | None) -> Ints:
-    if len(reference) != len(counts):
-        raise BadInput(f"the reference has {len(reference)} bins and the snapshot {len(counts)}; they must agree.")
     apart = counts - reference if bins is None else counts[bins] - reference[bins]
     return _cut(np.abs(apart, out=apart), LARGEST_REFERENCE + LARGEST_COUNT)
 

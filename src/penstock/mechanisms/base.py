@@ -126,15 +126,15 @@ class Mechanism:
         public, sealed = self.curator.save()
         held = {kept.name: getattr(self, kept.name) for kept in self._state_fields()}
         own = {name: value.save() if isinstance(value, Keeper) else value for name, value in held.items()}
-        whole = {"mechanism": type(self).__name__, "own": own, "last": _saved_release(self.last), "curator": public}
+        whole = {"mechanism": self._signature(), "own": own, "last": _saved_release(self.last), "curator": public}
         return State(codec.encode(whole), sealing.seal(codec.encode(sealed), key) if key else b"")
 
     def load(self, saved: State, key: bytes | None = None) -> None:
         """Take up a saved state, in a mechanism that was started with the same parameters."""
         whole = codec.decode(saved.public)
-        if whole["mechanism"] != type(self).__name__:
+        if whole["mechanism"] != self._signature():
             raise BadState(
-                f"a state of {whole['mechanism']} cannot be loaded into {type(self).__name__}; load it there."
+                f"the state belongs to {whole['mechanism']}, not to {self._signature()}; load it where it was saved."
             )
         sealed = codec.decode(sealing.open_sealed(saved.sealed, key)) if key and saved.sealed else None
         self.curator.load(whole["curator"], sealed)
@@ -145,6 +145,10 @@ class Mechanism:
                 held.load(value)
             else:
                 setattr(self, name, value)
+
+    def _signature(self) -> str:
+        """What must agree between who saves and who loads: class, parameters, model, bins."""
+        return f"{self!r} of {self.curator.bins} bins"
 
     def _state_fields(self) -> list[Field[Any]]:
         return [kept for kept in fields(self) if kept.metadata.get("state")]

@@ -10,12 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from penstock.desk import Desk, spendable
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.models import at_least_one
-from penstock.queries import Bins
+from penstock.queries import Bins, as_bins
 from penstock.types import Ints, Snapshot
 
 # public cuts that keep a sum inside 64 bits; cutting moves no two counts further apart
@@ -39,22 +40,22 @@ class Pool:
         self._least = np.zeros(desk.bins, np.int64)  # the smallest charge among a bin's members, in nano-epsilon
         self._sums = np.zeros(desk.bins, np.int64)
 
-    def absorb(self, snapshot: Snapshot, e: Epsilon, bins: Bins | None = None) -> None:
+    def absorb(self, snapshot: Snapshot, e: Epsilon, bins: ArrayLike | None = None) -> None:
         """Let the current counts of ``bins`` in, for ``e``."""
         spendable(e / self.reads)
         counts = self._desk.counts(snapshot)
-        chosen = self._all if bins is None else bins
+        chosen = self._chosen(bins)
         if (self.size[chosen] >= LARGEST_SIZE).any():
             raise BadInput(f"a pool holds {LARGEST_SIZE} time units at most; settle or drop it before.")
-        self._desk.charge(e, "publish", bins)
+        self._desk.charge(e, "publish", None if bins is None else chosen)
         held = self.size[chosen] > 0
         self._least[chosen] = np.where(held, np.minimum(self._least[chosen], e.nano), e.nano)
         self.size[chosen] += 1
         self._sums[chosen] += np.minimum(counts[chosen], LARGEST_MEMBER)
 
-    def settle(self, bins: Bins | None = None) -> Ints:
+    def settle(self, bins: ArrayLike | None = None) -> Ints:
         """The noisy sum of each of ``bins``, at no further cost; a bin is emptied with its last read."""
-        chosen = self._all if bins is None else bins
+        chosen = self._chosen(bins)
         if not (self.size[chosen] > 0).all():
             raise BadInput("only a bin that has absorbed something can be settled; look at size first.")
         nano = self._least[chosen] // self.reads
@@ -64,9 +65,9 @@ class Pool:
         self.drop(chosen[self.reads_left[chosen] == 0])
         return drawn
 
-    def drop(self, bins: Bins | None = None) -> None:
+    def drop(self, bins: ArrayLike | None = None) -> None:
         """Empty ``bins`` unread."""
-        chosen = self._all if bins is None else bins
+        chosen = self._chosen(bins)
         self._sums[chosen] = 0
         self.size[chosen] = 0
         self.reads_left[chosen] = self.reads
@@ -74,6 +75,11 @@ class Pool:
     def retire(self) -> None:
         """Empty every bin."""
         self.drop()
+
+    def _chosen(self, bins: ArrayLike | None) -> Bins:
+        """The chosen bins, each once: a bin named twice would be absorbed, or read, twice for one charge."""
+        chosen = as_bins(bins, self._desk.bins)
+        return self._all if chosen is None else np.unique(chosen)
 
     def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return {"size": self.size, "reads_left": self.reads_left, "least": self._least}, {"sums": self._sums}

@@ -127,6 +127,8 @@ class Segment:
 
     def _fixed_sensitivity(self, query: Query) -> int:
         """The query's sensitivity, which is that of the query that opened the run: rho was drawn for it."""
+        if query.size(None, self._desk.bins) != 1:
+            raise BadInput("a segment compares one number with the threshold; ask for a single number.")
         sensitivity = query.sensitivity(self._desk.model)
         if self.running and sensitivity != self._sensitivity:
             raise BadInput("all queries of a run must have one sensitivity; use a second segment.")
