@@ -48,7 +48,7 @@ def live(question: Question, compute: Callable[[], T]) -> T:
     return compute()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def scale_of(sensitivity: int, nano: int) -> Fraction:
     """The noise a charge buys: derived from the charge, exactly, never the other way round."""
     return Fraction(sensitivity * NANO, nano)

@@ -165,9 +165,9 @@ class Ledger:
     def audit(self) -> Audit:
         """Recount every meter from the charges it keeps; a meter that disagrees with itself is a fault."""
         for meter in self._meters():
-            if meter.total > meter.recount():
+            if meter.total != meter.recount():
                 raise BadState("the ledger's running total disagrees with its charges; stop and restore a good copy.")
-        return Audit(Epsilon.of_nano(max(self._peak, self._meter.recount())), self.model.epsilon)
+        return Audit(Epsilon.of_nano(max(self._peak, self._meter.fullest())), self.model.epsilon)
 
     def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The public part, and the part that says who was present when."""

@@ -26,13 +26,13 @@ class Meter(Protocol):
     """What the ledger needs to know of a family of protected sets."""
 
     total: int
-    secret: bool
 
     def advance(self, present: Rows) -> None: ...
     def add(self, nano: int) -> None: ...
     def open(self, key: int, nano: int) -> None: ...
     def close(self, key: int, last: int) -> None: ...
     def recount(self) -> int: ...
+    def fullest(self) -> int: ...
     def forget(self, assumed: int) -> None: ...
     def save(self) -> dict[str, Any]: ...
     def load(self, saved: dict[str, Any]) -> None: ...
@@ -40,8 +40,6 @@ class Meter(Protocol):
 
 class WindowMeter:
     """Every run of ``window`` consecutive time units is a protected set."""
-
-    secret = False  # its state is a function of the charges, which are public
 
     def __init__(self, window: int) -> None:
         self.window = window
@@ -74,8 +72,12 @@ class WindowMeter:
             self._dated[last] = self._dated.get(last, 0) + nano
 
     def recount(self) -> int:
-        """The total of the window that ends now, added up afresh."""
+        """The total, added up afresh."""
         return sum(self._dated.values()) + sum(self._open.values())
+
+    def fullest(self) -> int:
+        """The fullest protected set that can still be reached: the window that ends now."""
+        return self.recount()
 
     def forget(self, assumed: int) -> None:
         raise BadState("a window meter has nothing secret to forget; load its saved state instead.")
@@ -95,8 +97,6 @@ class PresenceMeter:
     the user's *latest* presence inside it, so that a ring holds it once and for as long as any presence inside the
     span can still be reached. A user who is absent is not concerned.
     """
-
-    secret = True  # who was present when: its state is sealed at rest
 
     def __init__(self, m: int) -> None:
         self.m = m
@@ -138,7 +138,11 @@ class PresenceMeter:
         del self._open[key]
 
     def recount(self) -> int:
-        """The fullest ring of all users, added up afresh."""
+        """The total, added up afresh."""
+        return self._fullest(self._here)
+
+    def fullest(self) -> int:
+        """The fullest protected set that can still be reached: the rings of all users, absent ones too."""
         return self._fullest(np.arange(len(self._slot)))
 
     def forget(self, assumed: int) -> None:

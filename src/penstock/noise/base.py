@@ -38,7 +38,7 @@ class Noise(Protocol):
         """A uniformly random order of 0 .. size-1."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def laplace_sd(scale: Fraction) -> float:
     """Standard deviation of the discrete Laplace of this scale."""
     return 1 / (math.sqrt(2) * math.sinh(float(1 / (2 * scale)))) if scale > Fraction(1, 1400) else 0.0

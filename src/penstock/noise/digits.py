@@ -59,7 +59,7 @@ def _settled(interval: Callable[[int], Interval], bits: int) -> int:
         precision *= 2
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def exp_interval(x: Fraction, bits: int) -> Interval:
     """Bounds of exp(-x) * 2**bits."""
     context = decimal.Context(prec=bits * 31 // 100 + 12, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)

@@ -34,7 +34,7 @@ _FACTORS = np.array([1, -1, 0, 0], np.int64)  # by the sign coin and the zero co
 _PACKED: dict[int, np.dtype[Any]] = {16: np.dtype("<u2"), 32: np.dtype("<u4"), 64: np.dtype("<u8")}
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _row_floors(numerator: int, denominator: int, row: int, bits: int) -> Words:
     """First digits of every coin of one draw: sign, zero, places of the geometric."""
     *places, zero = digits.laplace_floors(Fraction(numerator, denominator), row - 2, bits)

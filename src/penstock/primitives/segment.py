@@ -163,7 +163,7 @@ class Segment:
             self._rho = sealed["rho"]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _best_length(tops: int) -> int:
     """The segment length c in 1 .. tops with the least noise."""
     return min(range(1, tops + 1), key=lambda c: sum(x ** (2 / 3) for x in _load(tops, c)))
