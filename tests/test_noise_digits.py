@@ -1,7 +1,7 @@
 """Binary digits of probabilities, against series and interval arithmetic written here in plain integers."""
 
 from collections.abc import Callable
-from decimal import localcontext
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
 import pytest
@@ -104,6 +104,29 @@ def test_the_interval_of_an_exponential_encloses_it(x: Fraction, bits: int) -> N
     assert high - low <= 4
 
 
+def nearly(logarithm: Decimal, step: int) -> Fraction:
+    """A rational 10^-100 below or above a logarithm."""
+    return Fraction(logarithm) + Fraction(step, 10**100)
+
+
+@exactly
+@given(st.integers(8, 64), st.data(), st.sampled_from([-1, 1]))
+def test_digits_of_a_chance_next_to_a_short_one(bits: int, data: st.DataObject, step: int) -> None:
+    """Chances within 10^-99 of n / 2^bits, on either side, for an exponential, a place and the zero coin.
+
+    There the first precision tried leaves the last digit open, and bounds that are a little wrong would show.
+    """
+    n, place = data.draw(st.integers(1, 2 ** (bits - 1) - 1)), data.draw(st.integers(0, 13))
+    expected = n if step < 0 else n - 1  # a larger exponent makes a smaller chance
+    whole, context = Decimal(2**bits), Context(prec=150)
+    x = nearly(context.ln(context.divide(whole, Decimal(n))), step)
+    assert digits.of_exp(x)(bits) == expected
+    odds = nearly(context.ln(context.divide(Decimal(2**bits - n), Decimal(n))), step)
+    assert digits.laplace_floors(2**place / odds, 14, bits)[place] == expected
+    ratio = nearly(context.ln(context.divide(Decimal(2**bits + n), Decimal(2**bits - n))), -step)
+    assert digits.laplace_floors(1 / ratio, 14, bits)[-1] == expected
+
+
 @exactly
 @given(CHANCES, BITS)
 def test_digits_of_a_rational_are_those_of_long_division(chance: Fraction, bits: int) -> None:
@@ -152,3 +175,15 @@ def test_the_series_of_this_file_knows_e(bits: int) -> None:
     """The oracle itself, against the digits of 1/e as printed in tables (OEIS A068985)."""
     tables = "0.36787944117144232159552377016146086744581113103176783450783680169746149574489980335714727434591964"
     assert first_digits(lambda b: exp_bounds(Fraction(1), b), bits) == int(Fraction(tables) * 2**bits)
+
+
+def test_a_quotient_of_more_digits_than_decimal_keeps_by_default() -> None:
+    """Its digits are found, and are those of the neighbouring rational with a short quotient up to their distance."""
+    x, near = Fraction(10**28 + 5, 10**29), Fraction(1, 10)
+    assert abs(digits.of_exp(x)(200) - digits.of_exp(near)(200)) <= 2**200 * (x - near) + 1
+    assert digits.of_exp(x)(200) < digits.of_exp(near)(200)
+
+
+def test_a_huge_budget_leaves_the_count_alone_at_once() -> None:
+    """exp(-1/scale) is far below any word; the zero coin must not ask for ever more digits to find out."""
+    assert digits.laplace_floors(Fraction(1, 10**6), 14, 32) == [0] * 14 + [2**32 - 1]

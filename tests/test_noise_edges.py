@@ -1,5 +1,6 @@
 """The edges: largest and smallest scales, nothing drawn, sizes beyond one block, scripts that run out."""
 
+from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
 
@@ -7,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from penstock.errors import BadInput
 from penstock.noise import Noise, ScriptedNoise, SecureNoise, SimulationNoise, laplace_sd
-from penstock.noise.keystream import CHUNK_BYTES, Bytes
+from penstock.noise.keystream import Bytes, KeyStream
+from penstock.types import Ints, Mask
 
 LARGEST_SCALE = Fraction(2**62, 178)
 TOO_LARGE = r"^the noise this budget needs does not fit in 64 bits; use a larger epsilon\.$"
@@ -18,7 +21,7 @@ ALL: list[Noise] = [SecureNoise(), SimulationNoise(1), ScriptedNoise()]
 
 
 class Counted:
-    """A byte source that holds its user to the protocol: no fill is larger than CHUNK_BYTES."""
+    """A byte source that is not secret and always the same."""
 
     def __init__(self) -> None:
         self._rng = np.random.default_rng(3)
@@ -28,7 +31,6 @@ class Counted:
         """Counting needs no key."""
 
     def fill(self, buffer: Bytes) -> None:
-        assert buffer.nbytes <= CHUNK_BYTES
         self.bytes += buffer.nbytes
         buffer[:] = self._rng.integers(0, 256, buffer.nbytes, np.uint8)
 
@@ -121,7 +123,7 @@ def test_certain_coins(noise: Noise) -> None:
 
 @pytest.mark.parametrize("word_bits", [8, 64])
 def test_draws_beyond_one_block(word_bits: int) -> None:
-    """Large draws are as large as asked, and take their bytes in pieces of at most CHUNK_BYTES."""
+    """Large draws are as large as asked."""
     noise = SecureNoise(word_bits=word_bits, source=Counted())
     assert noise.laplace(Fraction(10), 20_000).shape == (20_000,)
     assert noise.laplace_each([Fraction(10), Fraction(10**9)], np.arange(5000) % 2).shape == (5000,)
@@ -130,16 +132,43 @@ def test_draws_beyond_one_block(word_bits: int) -> None:
 
 def test_many_exponential_coins() -> None:
     """More coins than one block holds."""
-    fallen = SecureNoise(source=Counted()).bernoulli_exp([Fraction(0), Fraction(1)] * 140_000)
+    fallen = SecureNoise(source=Counted()).bernoulli_exp([Fraction(0), Fraction(1)] * 70_000)
     assert fallen[::2].all()
     assert fallen[1::2].mean() == pytest.approx(np.exp(-1), abs=0.01)
 
 
 def test_a_long_order() -> None:
-    """More keys than one fill of the source may take; every number once, and no trend."""
-    order = SecureNoise(source=Counted()).order(300_000)
+    """More keys than one chunk of the key stream; every number once, and no trend."""
+    order = SecureNoise(source=KeyStream(key=bytes(32))).order(300_000)
     assert (np.sort(order) == np.arange(300_000)).all()
     assert abs(np.corrcoef(order, np.arange(300_000))[0, 1]) < 0.01
+
+
+Ask = Callable[[SecureNoise], Ints | Mask | NDArray[np.intp]]
+SCALES = [Fraction(1, 3), Fraction(10), Fraction(90), Fraction(1000), Fraction(10**9)]
+ASKS: st.SearchStrategy[Ask] = st.one_of(
+    st.builds(lambda s, n: lambda noise: noise.laplace(s, n), st.sampled_from(SCALES), st.integers(0, 30)),
+    st.builds(lambda s, n: lambda noise: noise.laplace(s, n), st.sampled_from(SCALES), st.sampled_from([2049, 8193])),
+    st.builds(
+        lambda which: lambda noise: noise.laplace_each(SCALES, np.array(which)), st.lists(st.integers(0, 4), min_size=1)
+    ),
+    st.builds(lambda n: lambda noise: noise.bernoulli(Fraction(1, 7), (n,)), st.integers(0, 300)),
+    st.builds(lambda n: lambda noise: noise.bernoulli_exp([Fraction(0), Fraction(1, 5)] * n), st.integers(0, 300)),
+    st.builds(lambda n: lambda noise: noise.order(n), st.integers(0, 30)),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.sampled_from(SCALES), st.lists(ASKS, min_size=1, max_size=4), st.sampled_from([8, 32]))
+def test_what_was_asked_before_has_no_influence(scale: Fraction, between: list[Ask], word_bits: int) -> None:
+    """One generator asked in turn draws what new ones, each asked once, draw from the same bytes."""
+    lasting = SecureNoise(word_bits=word_bits, source=KeyStream(key=bytes(32)))
+    stream = KeyStream(key=bytes(32))
+    asks: list[Ask] = [lambda noise: noise.laplace(scale, 20)]
+    for other in between:
+        asks += [other, lambda noise: noise.laplace(scale, 15)]
+    for ask in asks:
+        np.testing.assert_array_equal(ask(lasting), ask(SecureNoise(word_bits=word_bits, source=stream)))
 
 
 @pytest.mark.parametrize("word_bits", [0, 7, 24, 128])
@@ -179,6 +208,7 @@ def test_a_script_throws_coins_as_likely() -> None:
     assert noise.order(4).tolist() == [0, 1, 2, 3]
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32), st.fractions(Fraction(1, 10), 1000, max_denominator=1000))
 def test_a_simulation_repeats_itself(seed: int, scale: Fraction) -> None:
     """The same seed gives the same draws, rekeyed or not; the next seed gives others."""

@@ -71,23 +71,6 @@ def test_laplace_each_gives_every_bin_its_own_scale(source: Callable[[], Noise])
     assert fit(draws[which == 2], scales[1]) < FAILS
 
 
-def test_scales_taken_in_turn_are_not_mixed_up() -> None:
-    """Digits laid out for one scale are never used for the next, whatever is drawn in between."""
-    noise, scales = secure(), [Fraction(90), Fraction(10), Fraction(1000)]
-    drawn: dict[Fraction, list[Ints]] = {scale: [] for scale in scales}
-    for turn in range(300):
-        scale = scales[turn % 3]
-        drawn[scale] += [noise.laplace(scale, size) for size in (500, 900, 200, 1500)]
-        noise.laplace_each([Fraction(1, 3)], np.zeros(turn, np.intp))
-        drawn[scale].append(noise.laplace(scale, 10))
-        noise.bernoulli(Fraction(1, 3), (turn,))
-        drawn[scale].append(noise.laplace(scale, 10))
-        noise.bernoulli_exp([Fraction(1, 3)] * 30)
-        drawn[scale].append(noise.laplace(scale, 10))
-    for scale, runs in drawn.items():
-        assert_fits_three_ways(np.concatenate(runs), scale)
-
-
 @SOURCES
 @pytest.mark.parametrize("chance", [Fraction(2, 7), Fraction(1, 2), Fraction(9, 10)])
 def test_bernoulli_has_the_claimed_chance(source: Callable[[], Noise], chance: Fraction) -> None:

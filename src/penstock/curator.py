@@ -197,7 +197,7 @@ def amplify(e: Epsilon, rate: Fraction) -> Epsilon:
         raise BadInput(f"a sampling rate lies above 0 and at most at 1; got {float(rate)}.")
     if rate == 1:
         return spendable(e)
-    context = decimal.Context(prec=60)
-    gain = context.exp(Decimal(e.nano).scaleb(-9)) - 1
-    loss = context.ln(1 + context.divide(context.multiply(gain, rate.denominator), rate.numerator))
-    return spendable(Epsilon.of_nano(int(context.multiply(loss, NANO) - Decimal("1e-20"))))
+    with decimal.localcontext(decimal.Context(prec=60)):  # whatever precision the caller works with
+        gain = Decimal(e.nano).scaleb(-9).exp() - 1
+        loss = (1 + gain * rate.denominator / rate.numerator).ln()
+        return spendable(Epsilon.of_nano(int(loss * NANO - Decimal("1e-20"))))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -38,7 +37,7 @@ class Noise(Protocol):
         """A uniformly random order of 0 .. size-1."""
 
 
-@lru_cache(maxsize=64)
 def laplace_sd(scale: Fraction) -> float:
     """Standard deviation of the discrete Laplace of this scale."""
-    return 1 / (math.sqrt(2) * math.sinh(float(1 / (2 * scale)))) if scale > Fraction(1, 1400) else 0.0
+    half = scale.denominator / (2 * scale.numerator)
+    return 1 / (math.sqrt(2) * math.sinh(half)) if half < 700 else 0.0

@@ -12,7 +12,6 @@ import decimal
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
 
 Interval = tuple[int, int]  # low <= p * 2**bits <= high
 Digits = Callable[[int], int]  # bits -> floor(p * 2**bits)
@@ -26,8 +25,8 @@ def of_fraction(chance: Fraction) -> Digits:
 
 
 def of_exp(x: Fraction) -> Digits:
-    """Digits of exp(-x), x > 0."""
-    return lambda bits: _settled(lambda precision: exp_interval(x, precision), bits)
+    """Digits of exp(-x); of 0.111... for x = 0."""
+    return lambda bits: _settled(lambda precision: _below_one(exp_interval(x, precision), precision), bits)
 
 
 def laplace_floors(scale: Fraction, places: int, bits: int) -> list[int]:
@@ -59,17 +58,18 @@ def _settled(interval: Callable[[int], Interval], bits: int) -> int:
         precision *= 2
 
 
-@lru_cache(maxsize=64)
 def exp_interval(x: Fraction, bits: int) -> Interval:
     """Bounds of exp(-x) * 2**bits."""
     context = decimal.Context(prec=bits * 31 // 100 + 12, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX)
     below = context.divide(Decimal(x.numerator), Decimal(x.denominator))
     # the quotient is off by less than one unit in its last place; one on either side encloses x
-    low = context.exp(-context.next_plus(below))
-    high = context.exp(-context.next_minus(below))
+    # (copy_negate: a plain minus would round to the precision of whoever called)
+    low = context.exp(context.next_plus(below).copy_negate())
+    high = context.exp(context.next_minus(below).copy_negate())
     one = Decimal(1 << bits)
-    floor = int(context.multiply(context.next_minus(low), one))
-    return max(floor - 1, 0), int(context.multiply(context.next_plus(high), one)) + 1
+    floor = int(context.multiply(context.next_minus(low), one)) - 1
+    ceiling = int(context.multiply(context.next_plus(high), one)) + 1
+    return max(floor, 0), ceiling
 
 
 def _laplace_intervals(scale: Fraction, places: int, bits: int) -> list[Interval]:
@@ -80,4 +80,9 @@ def _laplace_intervals(scale: Fraction, places: int, bits: int) -> list[Interval
     for _ in range(places):
         coins.append(((low << bits) // (one + low), (high << bits) // (one + high) + 1))
         low, high = low * low >> bits, (high * high >> bits) + 1
-    return [*coins, zero]
+    return [*coins, _below_one(zero, bits)]
+
+
+def _below_one(interval: Interval, bits: int) -> Interval:
+    """The interval of the floor of a chance that does not reach 1, however near it comes."""
+    return interval[0], min(interval[1], (1 << bits) - 1)

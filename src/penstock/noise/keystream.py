@@ -1,7 +1,7 @@
 """A stream of secret random bytes: AES-256 in counter mode, keyed by the operating system.
 
-A new key at every release bounds what one key encrypts and makes past draws unrecoverable from a later memory dump.
-After a fork the child gets a new key, or parent and child would draw the same noise.
+A new key at every release bounds what one key encrypts, and the keys of earlier releases are gone from memory. After
+a fork the child gets a new key, or parent and child would draw the same noise.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ByteSource(Protocol):
 
     def rekey(self) -> None: ...
     def fill(self, buffer: Bytes) -> None:
-        """Overwrite ``buffer``, of at most CHUNK_BYTES, with fresh bytes."""
+        """Overwrite ``buffer`` with fresh bytes."""
 
 
 class KeyStream:
@@ -48,7 +48,9 @@ class KeyStream:
 
     def fill(self, buffer: Bytes) -> None:
         """Overwrite ``buffer`` with the next bytes of the stream."""
-        self._context.update_into(self._zeros[: buffer.nbytes], buffer.data)
+        for start in range(0, buffer.nbytes, CHUNK_BYTES):
+            chunk = buffer[start : start + CHUNK_BYTES]
+            self._context.update_into(self._zeros[: chunk.nbytes], chunk.data)
 
     @staticmethod
     def _keyed(key: bytes) -> CipherContext:

@@ -15,7 +15,9 @@ from penstock.types import Ints, Mask
 
 
 class ScriptedNoise:
-    """Laplace draws come from ``values`` in order, then are 0 (or an error, if ``strict``); coins fall as likely.
+    """Laplace draws come from ``values`` in order, then are 0 (or an error, if ``strict``).
+
+    A coin falls if its chance is a half or more; of several exponents only 0 falls, so that the best one is nearest.
 
     >>> ScriptedNoise([3, -1]).laplace(Fraction(10), 3)
     array([ 3, -1,  0])

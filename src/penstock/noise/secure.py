@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.errors import BadInput
+from penstock.errors import BadInput, Sealed
 from penstock.noise import digits
 from penstock.noise.keystream import ByteSource, KeyStream
 from penstock.types import Ints, Mask
@@ -73,6 +73,9 @@ class SecureNoise:
         self._flags = np.empty(BLOCK_COINS, np.bool_)
         self._tiled: tuple[Fraction, int] | None = None  # which scale, how many coins of it, _floors holds
 
+    def __copy__(self) -> NoReturn:
+        raise Sealed("secure noise is not copied; make a new SecureNoise instead.")
+
     def rekey(self) -> None:
         self.source.rekey()
 
@@ -114,15 +117,13 @@ class SecureNoise:
         return fallen.reshape(shape)
 
     def bernoulli_exp(self, exponents: Sequence[Fraction]) -> Mask:
-        fallen = np.ones(len(exponents), np.bool_)
-        uncertain = [i for i, x in enumerate(exponents) if x > 0]
-        if not uncertain:
-            return fallen
-        chances = [digits.of_exp(exponents[i]) for i in uncertain]
         self._tiled = None
-        self._floors[: len(chances)] = [chance(self.word_bits) for chance in chances]
-        fallen[uncertain] = self._throw(len(chances), lambda i: chances[i])
-        return fallen
+        fallen = np.empty(len(exponents), np.bool_)
+        for start in range(0, len(exponents), BLOCK_COINS):
+            chances = [digits.of_exp(x) for x in exponents[start : start + BLOCK_COINS]]
+            self._floors[: len(chances)] = [chance(self.word_bits) for chance in chances]
+            fallen[start : start + len(chances)] = self._throw(len(chances), chances.__getitem__)
+        return fallen | np.array([x == 0 for x in exponents], np.bool_)  # certain, and thrown all the same
 
     def order(self, size: int) -> NDArray[np.intp]:
         keys = np.empty(size, "<u8")
@@ -135,6 +136,7 @@ class SecureNoise:
         """Lay the row of first digits ``rows`` times side by side, unless it lies there already."""
         if self._tiled is not None and self._tiled[0] is scale and self._tiled[1] >= rows:
             return
+        self._tiled = None  # an interrupt must not leave half a tile under a name
         self._floors[: rows * row].reshape(rows, row)[:] = self._row(scale, row)
         self._tiled = (scale, rows)
 
@@ -166,7 +168,7 @@ class SecureNoise:
 def _decoded(coins: Mask, row: int) -> Ints:
     """Rows of coins as numbers, without a branch: 0 if the zero coin fell, else sign * (1 + places)."""
     packed = np.packbits(coins, bitorder="little").view(_PACKED[row])
-    factor = _FACTORS.take(packed & packed.dtype.type(3))
+    factor = _FACTORS.take((packed & packed.dtype.type(3)).astype(np.intp))
     size: Ints = (packed >> packed.dtype.type(2)).astype(np.int64)
     size += 1
     size *= factor
