@@ -70,9 +70,9 @@ class Curator:
         counts = self._desk.counts(snapshot)
         if not isinstance(e, Epsilon):
             return self._ask_each(counts, query, as_nano(e), chosen, envelope)
+        scale = scale_of(query.sensitivity(self.model), e.nano)
         touched = query.touches(chosen)
         self._desk.charge(e, envelope, touched)
-        scale = scale_of(query.sensitivity(self.model), e.nano)
         return self._desk.noisy("ask", lambda: query(counts, chosen), size, scale, touched)
 
     def _ask_each(self, counts: Ints, query: Query, nano: Ints, bins: Bins | None, envelope: str) -> Ints:
@@ -110,7 +110,7 @@ class Curator:
             raise BadInput("sampling is proven for add-remove neighbours with one record a unit; use ask() instead.")
         at_least_one("limit", limit)
         chance = as_fraction(rate)
-        amplified = amplify(e, chance)
+        scale = scale_of(self.model.sensitivity, amplify(e, chance).nano)
         counts = self._desk.counts(snapshot)
         self._desk.charge(e, envelope, None)
 
@@ -119,7 +119,7 @@ class Curator:
             kept: Ints = np.count_nonzero(coins & (np.arange(limit) < counts[:, np.newaxis]), axis=1)
             return kept
 
-        return self._desk.noisy("sampled", thinned, self.bins, scale_of(1, amplified.nano))
+        return self._desk.noisy("sampled", thinned, self.bins, scale)
 
     def segment(self, plan: SegmentPlan | None = None) -> Segment:
         """Sparse-vector segments, one after another. Made in ``begin``."""
@@ -147,7 +147,7 @@ class Curator:
 
     def noise_sd(self, e: Epsilon) -> float:
         """The standard deviation of the noise that ``e`` buys for counts. Public."""
-        return laplace_sd(scale_of(self.model.sensitivity, spendable(e).nano))
+        return laplace_sd(scale_of(self.model.sensitivity, e.nano))
 
     # ---- what the loop around a mechanism needs ---------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput, OutOfOrder
 from penstock.ledger import Ledger
 from penstock.models import PrivacyModel
-from penstock.noise import Noise
+from penstock.noise import LARGEST_SCALE, Noise
 from penstock.queries import Bins
 from penstock.types import Ints, Snapshot, unseal
 
@@ -51,7 +51,12 @@ def live(question: Question, compute: Callable[[], T]) -> T:
 @lru_cache(maxsize=64)
 def scale_of(sensitivity: int, nano: int) -> Fraction:
     """The noise a charge buys: derived from the charge, exactly, never the other way round."""
-    return Fraction(sensitivity * NANO, nano)
+    if nano < 1:
+        raise BadInput("a question costs at least one nano-epsilon; republish instead.")
+    scale = Fraction(sensitivity * NANO, nano)
+    if scale > LARGEST_SCALE:
+        raise BadInput("the noise this budget needs does not fit in 64 bits; use a larger epsilon.")
+    return scale
 
 
 class Desk:

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from penstock.types import Ints, Mask
 
+NATS_OF_256_BITS = 178  # exp(-178) < 2^-256: what is cut off a distribution is below this chance
+LARGEST_SCALE = Fraction(2**62, NATS_OF_256_BITS)  # beyond it a draw might not fit in 64 bits
+
 
 class Noise(Protocol):
     """Independent draws from distributions whose parameters are exact rationals."""

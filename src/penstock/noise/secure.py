@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from penstock.errors import BadInput, Sealed
 from penstock.noise import digits
+from penstock.noise.base import NATS_OF_256_BITS
 from penstock.noise.keystream import ByteSource, KeyStream
 from penstock.types import Ints, Mask
 
 BLOCK_COINS = 1 << 17
 FURTHER_BITS = 64
-NATS_OF_256_BITS = 178  # exp(-178) < 2^-256
 
 Words = NDArray[Any]  # unsigned words of the chosen width
 _FACTORS = np.array([1, -1, 0, 0], np.int64)  # by the sign coin and the zero coin

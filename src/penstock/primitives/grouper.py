@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penstock.desk import Desk, Question, scale_of, spendable
+from penstock.desk import Desk, Question, scale_of
 from penstock.epsilon import Epsilon
 from penstock.models import at_least_one
 from penstock.queries import Deviation
@@ -32,8 +32,9 @@ class Grouper:
         self.e = e
         self.max_length = max_length
         self.deviation = Deviation()
-        spendable(e / 4)
         self._desk = desk
+        sensitivity = self.deviation.sensitivity(desk.model)
+        self._scales = [scale_of(sensitivity, (e / 2).nano), scale_of(sensitivity, (e / 4).nano)]
         self.length = np.zeros(desk.bins, np.int64)
         self.open = np.zeros(desk.bins, np.bool_)
         self._rho = np.zeros(desk.bins, np.int64)
@@ -51,9 +52,7 @@ class Grouper:
         return joined
 
     def _compare(self, counts: Ints, thresholds: ArrayLike, joining: Mask) -> Mask:
-        sensitivity = self.deviation.sensitivity(self._desk.model)
-        scales = [scale_of(sensitivity, (self.e / 2).nano), scale_of(sensitivity, (self.e / 4).nano)]
-        noise = self._desk.noise.laplace_each(scales, joining.astype(np.intp))
+        noise = self._desk.noise.laplace_each(self._scales, joining.astype(np.intp))
         place = np.where(joining, self.length, 0)
         self._members[place, np.arange(len(counts))] = counts
         astray = self.deviation(self._members, place + 1)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penstock.desk import Desk, spendable
+from penstock.desk import Desk, scale_of
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.models import at_least_one
@@ -42,7 +42,7 @@ class Pool:
 
     def absorb(self, snapshot: Snapshot, e: Epsilon, bins: ArrayLike | None = None) -> None:
         """Let the current counts of ``bins`` in, for ``e``."""
-        spendable(e / self.reads)
+        scale_of(self._desk.model.sensitivity, (e / self.reads).nano)  # refused now rather than when it is read
         counts = self._desk.counts(snapshot)
         chosen = self._chosen(bins)
         if (self.size[chosen] >= LARGEST_SIZE).any():

@@ -108,12 +108,12 @@ class Segment:
         if not ledger.can(decide=v + plan.opening if opening else v, publish=then):
             return Verdict.SKIPPED
         sensitivity = self._fixed_sensitivity(query)
+        question = Question("above", scale_of(sensitivity, min(plan.u, v).nano), 2 if opening else 1)
         if opening:
             self._span = ledger.open(plan.opening, "decide").key
         reserved = {"decide": v, "publish": then}
         ledger.reserve(**reserved)
         self._last = ledger.t
-        question = Question("above", scale_of(sensitivity, v.nano), 2 if opening else 1)
         above = self._desk.answer(question, lambda: self._compare(snapshot, query, threshold, plan))
         ledger.settle(reserved, {"decide": v} if above else {})
         return self._counted_down() if above else Verdict.BELOW
