@@ -32,32 +32,50 @@ class Span:
     key: int
 
 
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """The span of this key read the data of unit ``t``. Kept under m-context, where only who was present then pays."""
+
+    t: int
+    key: int
+
+
 Charge = Point | Span
+Fact = Charge | Touch
 
 
-def recount(charges: Iterable[Charge], model: PrivacyModel, presence: Presence | None = None) -> Epsilon:
-    """The fullest protected set, counted by brute force from the bare charges. Shares no code with the meters."""
-    facts = list(charges)
-    spans = {c.key: c for c in facts if isinstance(c, Span)}  # a span's closing replaces its opening
-    stretches: list[Stretch] = [(c.t, c.t, c.e.nano) for c in facts if isinstance(c, Point)]
+def recount(facts: Iterable[Fact], model: PrivacyModel, presence: Presence | None = None) -> Epsilon:
+    """The fullest protected set, counted by brute force from the bare facts. Shares no code with the meters."""
+    known = list(facts)
+    spans = {fact.key: fact for fact in known if isinstance(fact, Span)}  # a span's closing replaces its opening
+    if isinstance(model, MContext):
+        return Epsilon.of_nano(_fullest_user(known, spans, presence or (), model.m))
+    stretches: list[Stretch] = [(fact.t, fact.t, fact.e.nano) for fact in known if isinstance(fact, Point)]
     stretches += [(span.a, span.b, span.e.nano) for span in spans.values()]
-    if not isinstance(model, MContext):
-        return Epsilon.of_nano(_fullest_window(stretches, model.window))
-    units: dict[str, list[int]] = {}
-    for t, here in enumerate(presence or (), start=1):
-        for user in here:
-            units.setdefault(user, []).append(t)
-    return Epsilon.of_nano(max((_fullest_run(stretches, own, model.m) for own in units.values()), default=0))
+    return Epsilon.of_nano(_fullest_window(stretches, model.window))
 
 
-def _fullest_run(stretches: list[Stretch], units: list[int], m: int) -> int:
-    """One user's charges, dated by the number of the presence instead of the time."""
-    own: list[Stretch] = []
-    for a, b, nano in stretches:
-        met = [i for i, t in enumerate(units) if t >= a and (b is None or t <= b)]
-        if met:
-            own.append((met[0], met[-1], nano))
-    return _fullest_window(own, m)
+def _fullest_user(facts: list[Fact], spans: dict[int, Span], presence: Presence, m: int) -> int:
+    """Everybody's charges, dated by the number of the presence instead of the time."""
+    read: list[tuple[set[int], int]] = [({fact.t}, fact.e.nano) for fact in facts if isinstance(fact, Point)]
+    for key, span in spans.items():
+        touched = {fact.t for fact in facts if isinstance(fact, Touch) and fact.key == key}
+        read.append((touched, span.e.nano))
+    fullest = 0
+    for user in {user for here in presence for user in here}:
+        units = [t for t, here in enumerate(presence, start=1) if user in here]
+        own: list[Stretch] = []
+        for met, nano in read:
+            presences = [i for i, t in enumerate(units) if t in met]
+            own += [(first, last, nano) for first, last in _stretches(presences, m)]
+        fullest = max(fullest, _fullest_window(own, m))
+    return fullest
+
+
+def _stretches(met: list[int], window: int) -> list[tuple[int, int]]:
+    """Numbers in order, cut where a window fits between two of them and meets neither."""
+    cuts = [i for i in range(1, len(met)) if met[i] - met[i - 1] > window]
+    return [(met[a], met[b - 1]) for a, b in zip([0, *cuts], [*cuts, len(met)], strict=True) if met]
 
 
 def _fullest_window(stretches: list[Stretch], window: int) -> int:

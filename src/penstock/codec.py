@@ -19,6 +19,7 @@ from penstock.errors import BadState
 
 MAGIC = b"PNSTK"
 VERSION = 1
+DAMAGED = BadState("the saved state is damaged; restore it from a good copy.")
 HEADER = struct.Struct("<5sBQ")  # magic, version, length of the outline
 
 
@@ -35,10 +36,12 @@ def decode(data: bytes) -> Any:
         magic, version, length = HEADER.unpack_from(data)
         if magic != MAGIC or version != VERSION:
             raise BadState("this is not a saved state of this version; export it with the version that wrote it.")
-        outline = json.loads(data[HEADER.size : HEADER.size + length])
-        return _restored(outline, memoryview(data)[HEADER.size + length :])
-    except (struct.error, ValueError, KeyError, TypeError) as fault:
-        raise BadState("the saved state is damaged; restore it from a good copy.") from fault
+        text = data[HEADER.size : HEADER.size + length]
+        if len(text) < length:
+            raise DAMAGED
+        return _restored(json.loads(text), memoryview(data)[HEADER.size + length :])
+    except (struct.error, ValueError, TypeError, ArithmeticError, RecursionError) as fault:
+        raise DAMAGED from fault
 
 
 def _outline(value: Any, buffers: list[bytes]) -> Any:
@@ -57,7 +60,7 @@ def _outline(value: Any, buffers: list[bytes]) -> Any:
             return {"bytes": value.hex()}
         case list() | tuple():
             return [_outline(item, buffers) for item in value]
-        case dict():
+        case dict() if all(isinstance(key, str) for key in value):
             return {"dict": {key: _outline(item, buffers) for key, item in value.items()}}
     raise BadState(f"state must be plain data; {type(value).__name__} cannot be saved.")
 
@@ -74,16 +77,18 @@ def _restored(outline: Any, buffers: memoryview) -> Any:
     match outline:
         case list():
             return [_restored(item, buffers) for item in outline]
-        case {"int": text}:
+        case {"int": str(text)}:
             return int(text)
-        case {"epsilon": nano}:
+        case {"epsilon": int(nano)}:
             return Epsilon.of_nano(nano)
-        case {"fraction": [numerator, denominator]}:
+        case {"fraction": [str(numerator), str(denominator)]}:
             return Fraction(int(numerator), int(denominator))
-        case {"bytes": text}:
+        case {"bytes": str(text)}:
             return bytes.fromhex(text)
         case {"array": [dtype, shape, start, length]}:
             return np.frombuffer(buffers[start : start + length], np.dtype(dtype)).reshape(shape).copy()
-        case {"dict": items}:
+        case {"dict": dict(items)}:
             return {key: _restored(item, buffers) for key, item in items.items()}
+        case dict():
+            raise DAMAGED
     return outline

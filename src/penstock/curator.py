@@ -25,7 +25,7 @@ from penstock.noise import Noise, SecureNoise, laplace_sd
 from penstock.primitives.grouper import Grouper
 from penstock.primitives.pool import Pool
 from penstock.primitives.segment import Segment, SegmentPlan
-from penstock.queries import Bins, Counts, Query, as_bins
+from penstock.queries import Bins, Counts, Query, as_bins, known_query
 from penstock.types import Ints, Snapshot
 
 H = TypeVar("H", bound=Handle)
@@ -66,10 +66,10 @@ class Curator:
     ) -> Ints:
         """The query's value with discrete Laplace noise bought by ``e``; for ``Counts``, ``e`` may be one a bin."""
         chosen = as_bins(bins, self.bins)
-        size = query.size(chosen, self.bins)
+        size = known_query(query).size(chosen, self.bins)
         counts = self._desk.counts(snapshot)
         if not isinstance(e, Epsilon):
-            return self._ask_each(counts, query, as_nano(e), chosen, envelope)
+            return self._ask_each(counts, query, as_nano(e, self.model.epsilon), chosen, envelope)
         scale = scale_of(query.sensitivity(self.model), e.nano)
         touched = query.touches(chosen)
         self._desk.charge(e, envelope, touched)
@@ -84,7 +84,7 @@ class Curator:
 
     def nearest(self, snapshot: Snapshot, queries: Sequence[Query], e: Epsilon, envelope: str = "decide") -> int:
         """The number of the query (each one number) whose value is smallest, by permute-and-flip."""
-        if not queries or any(query.size(None, self.bins) != 1 for query in queries):
+        if not queries or any(known_query(query).size(None, self.bins) != 1 for query in queries):
             raise BadInput("nearest chooses among one query or more, each with a single number as its value.")
         counts = self._desk.counts(snapshot)
         self._desk.charge(e, envelope, None)
@@ -180,6 +180,7 @@ class Curator:
 
     def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
         """Take up a saved state. Without the sealed part, what was sealed is retired, which is sound."""
+        self._desk.resume()
         self._ledger.load(public["ledger"], sealed and sealed["ledger"])
         for number, handle in enumerate(self._handles):
             handle.load(public["handles"][number], sealed and sealed["handles"][number])

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput, OutOfOrder
@@ -78,6 +79,10 @@ class Desk:
         self.noise.rekey()
         self._paid_by_bin.clear()
 
+    def resume(self) -> None:
+        """A saved state was loaded: what bins had paid in the unit under way belongs to the state before."""
+        self._paid_by_bin.clear()
+
     def counts(self, snapshot: Snapshot) -> Ints:
         """The raw counts of the current unit."""
         if snapshot.t != self.ledger.t:
@@ -87,7 +92,7 @@ class Desk:
     def charge(self, e: Epsilon, envelope: str, bins: Bins | None) -> None:
         """Pay ``e`` for an answer about ``bins`` (None: all), or refuse."""
         spendable(e)
-        if bins is None:
+        if bins is None or e > self.model.epsilon:  # which is refused, whatever the bins
             self.ledger.add(e, envelope)
         else:
             self.charge_each(np.full(len(bins), e.nano, np.int64), envelope, bins)
@@ -98,6 +103,8 @@ class Desk:
         (With noise of scale s1 / e_j on bin j, a change of d_j records in bin j costs sum_j d_j e_j / s1, which is at
         most max_j e_j because the d_j add up to at most s1.)
         """
+        if nano.max(initial=0) > self.model.epsilon.nano:
+            raise self.ledger.refusal(int(nano.max()), envelope)
         raised, paid = {}, {}
         for account in (None, envelope):
             before = self._paid_by_bin.get(account)
@@ -122,6 +129,16 @@ class Desk:
         )
 
 
+Array = TypeVar("Array", bound=NDArray[Any])
+
+
+def read_only(array: Array) -> Array:
+    """A view to look at."""
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
 def spendable(e: Epsilon) -> Epsilon:
     """Refuse to spend nothing: no budget means no answer, never an answer without noise."""
     if not e:
@@ -129,9 +146,9 @@ def spendable(e: Epsilon) -> Epsilon:
     return e
 
 
-def as_nano(budgets: Sequence[Epsilon]) -> Ints:
-    """Budgets as an array of nano-epsilon."""
-    return np.array([spendable(e).nano for e in budgets], np.int64)
+def as_nano(budgets: Sequence[Epsilon], most: Epsilon) -> Ints:
+    """Budgets as an array of nano-epsilon; one above ``most`` cannot be afforded, and is cut just above it."""
+    return np.array([min(spendable(e).nano, most.nano + 1) for e in budgets], np.int64)
 
 
 class Handle(Protocol):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import TypeAlias, overload
+from typing import NoReturn, TypeAlias, overload
 
 from penstock.errors import BadInput
 
 Number: TypeAlias = int | float | str | Decimal | Fraction
 
 NANO = 10**9
+MOST_DIGITS = 1000  # before or after the point
 LARGEST = 10**6  # a larger budget protects nobody, and below it 64-bit sums of nano-epsilon stay exact
 
 
@@ -31,9 +33,13 @@ class Epsilon:
     nano: int
 
     def __init__(self, value: Epsilon | Number) -> None:
-        self.nano = value.nano if isinstance(value, Epsilon) else int(as_fraction(value) * NANO)
-        if not 0 <= self.nano <= LARGEST * NANO:
+        exact = Fraction(value.nano, NANO) if isinstance(value, Epsilon) else as_fraction(value)
+        if not 0 <= exact <= LARGEST:
             raise BadInput(f"an epsilon lies between 0 and {LARGEST}; got {value}.")
+        object.__setattr__(self, "nano", int(exact * NANO))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a budget cannot be changed; compute a new one.")
 
     @staticmethod
     def of_nano(nano: int) -> Epsilon:
@@ -41,7 +47,7 @@ class Epsilon:
         if nano < 0:
             raise BadInput("a budget cannot be negative; compare before subtracting.")
         made = object.__new__(Epsilon)
-        made.nano = nano
+        object.__setattr__(made, "nano", nano)
         return made
 
     def share(self, part: Number) -> Epsilon:
@@ -55,7 +61,7 @@ class Epsilon:
         return Epsilon.of_nano(self.nano - other.nano)
 
     def __mul__(self, times: int) -> Epsilon:
-        return Epsilon.of_nano(self.nano * times)
+        return Epsilon.of_nano(self.nano * operator.index(times))
 
     __rmul__ = __mul__
 
@@ -66,7 +72,7 @@ class Epsilon:
     def __truediv__(self, other: int | Epsilon) -> Epsilon | Fraction:
         if isinstance(other, Epsilon):
             return Fraction(self.nano, other.nano)
-        return Epsilon.of_nano(self.nano // other)
+        return Epsilon.of_nano(self.nano // operator.index(other))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Epsilon) and self.nano == other.nano
@@ -105,9 +111,12 @@ def as_fraction(value: Number) -> Fraction:
     if isinstance(value, (int, Fraction)):
         return Fraction(value)
     try:
-        return Fraction(Decimal(str(value)))
-    except (InvalidOperation, ValueError, OverflowError):
-        raise BadInput(f"a finite number is needed here; got {value!r}.") from None
+        number = Decimal(str(value))
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if not number.is_finite() or abs(number.adjusted()) > MOST_DIGITS:
+        raise BadInput(f"a finite number of reasonable size is needed here; got {value!r}.")
+    return Fraction(number)
 
 
 class EpsilonField:

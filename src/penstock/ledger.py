@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.charges import Charge, Point, Span
+from penstock.charges import Charge, Fact, Point, Span, Touch
 from penstock.epsilon import Epsilon, EpsilonField
 from penstock.errors import BadInput, BadState, BudgetExceeded, HorizonReached, OutOfOrder
 from penstock.meters import NOBODY, Meter, Roll
@@ -23,7 +23,7 @@ from penstock.models import MContext, PrivacyModel
 ENVELOPES = ("decide", "publish", "monitor", "quality")
 
 
-Journal = Callable[[Charge], None]
+Journal = Callable[[Fact], None]
 
 
 @dataclass
@@ -101,21 +101,24 @@ class Ledger:
         for meter in self._meters():
             meter.advance(rows)
 
-    def can(self, **envelopes: Epsilon) -> bool:
-        """Whether these charges could all be made at the current unit."""
-        total = sum(e.nano for e in envelopes.values())
-        if self._meter.total + total > self.model.epsilon.nano:
+    def can(self, span: int | None = None, /, **envelopes: Epsilon) -> bool:
+        """Whether these charges could all be made at the current unit, and the open ``span`` read there as well."""
+        reading = self._spans[span].envelope if span is not None else None
+        total = sum(e.nano for name, e in envelopes.items() if known(name))
+        if _read(self._meter, span) + total > self.model.epsilon.nano:
             return False
-        return all(
-            self._caps[name][0].total + e.nano <= self._caps[name][1]
-            for name, e in envelopes.items()
-            if name in self._caps
-        )
+        for name in envelopes.keys() | {reading}:
+            if name in self._caps:
+                meter, limit = self._caps[name]
+                more = envelopes[name].nano if name in envelopes else 0
+                if _read(meter, span if name == reading else None) + more > limit:
+                    return False
+        return True
 
     def remaining(self, envelope: str | None = None) -> Epsilon:
         """What can still be spent at the current unit, in all or from one envelope."""
         left = self.model.epsilon.nano - self._meter.total
-        if envelope in self._caps:
+        if envelope is not None and known(envelope) in self._caps:
             meter, limit = self._caps[envelope]
             left = min(left, limit - meter.total)
         return Epsilon.of_nano(left)
@@ -130,17 +133,17 @@ class Ledger:
     def reserve(self, **envelopes: Epsilon) -> None:
         """Set charges aside before a draw that decides whether they are due."""
         if not self.can(**envelopes):
-            raise self._refusal(sum(e.nano for e in envelopes.values()), " + ".join(envelopes))
+            raise self.refusal(sum(e.nano for e in envelopes.values()), *envelopes)
         for envelope, e in envelopes.items():
             self._move(e.nano, envelope, e.nano)
 
     def settle(self, reserved: dict[str, Epsilon], due: dict[str, Epsilon]) -> None:
         """Hand back what ``reserve`` set aside and book what is due of it."""
         for envelope, e in reserved.items():
-            kept = due.get(envelope, Epsilon.of_nano(0))
-            self._move(kept.nano - e.nano, envelope, kept.nano - e.nano)
-            if kept:
-                self._book(Point(self.t, kept, envelope))
+            kept = due[envelope].nano if envelope in due else 0
+            self._move(kept - e.nano, envelope, kept - e.nano)
+        for envelope, e in due.items():
+            self._book(Point(self.t, e, envelope))
 
     def open(self, e: Epsilon, envelope: str) -> Span:
         """Start a span charge at the current unit, or refuse."""
@@ -150,13 +153,23 @@ class Ledger:
             meter.open(span.key, e.nano)
         self._spans[span.key] = span
         self._book(span)
+        self.touch(span.key)
         return span
+
+    def touch(self, key: int) -> None:
+        """The span reads the data of the current unit, or is refused to: under m-context others may be present now."""
+        span = self._spans[key]
+        if not self.can(key):
+            raise self.refusal(span.e.nano, span.envelope)
+        for meter in self._meters(span.envelope):
+            meter.touch(key)
+        self._peak = max(self._peak, self._meter.total)
+        if self._journal and self._roll:
+            self._journal(Touch(self.t, key))
 
     def close(self, key: int, last: int) -> None:
         """The span's last reading of data was at unit ``last``."""
-        span = self._spans.pop(key, None)
-        if span is None:  # folded into what everybody is assumed to have paid, when presence was lost
-            return
+        span = self._spans.pop(key)
         for meter in self._meters(span.envelope):
             meter.close(key, last)
         if self._journal:
@@ -192,7 +205,6 @@ class Ledger:
             self._roll.load(sealed["roll"])
 
     def _forget_presence(self) -> None:
-        self._spans.clear()
         self._roll = Roll(self._roll.limit) if self._roll else None
         self._meter.forget(self.model.epsilon.nano)
         for meter, limit in self._caps.values():
@@ -219,13 +231,19 @@ class Ledger:
         capped = self._caps.get(known(envelope))
         fits = self._meter.total + e.nano <= self.model.epsilon.nano
         if not fits or (capped and capped[0].total + within.nano > capped[1]):
-            raise self._refusal(e.nano, envelope)
+            raise self.refusal(e.nano, envelope)
 
-    def _refusal(self, nano: int, envelope: str) -> BudgetExceeded:
+    def refusal(self, nano: int, *envelopes: str) -> BudgetExceeded:
+        """What to raise when a charge does not fit."""
+        left = min(self.remaining(envelope) for envelope in envelopes)
         return BudgetExceeded(
-            f"{Epsilon.of_nano(nano)} for {envelope} at t={self.t} exceeds the {self.remaining(envelope)} that"
-            " remain of the budget; ask can() first, or spend less."
+            f"{Epsilon.of_nano(nano)} for {' and '.join(envelopes)} at t={self.t} exceeds the {left} that remain of the"
+            " budget; ask can() first, or spend less."
         )
+
+
+def _read(meter: Meter, span: int | None) -> int:
+    return meter.total if span is None else meter.if_touched(span)
 
 
 def known(envelope: str) -> str:

@@ -20,6 +20,7 @@ from penstock.errors import BadPresence, BadState
 
 Rows = NDArray[np.intp]
 NOBODY: Rows = np.empty(0, np.intp)
+NOWHERE = np.int64(-1)
 
 
 class Meter(Protocol):
@@ -30,6 +31,8 @@ class Meter(Protocol):
     def advance(self, present: Rows) -> None: ...
     def add(self, nano: int) -> None: ...
     def open(self, key: int, nano: int) -> None: ...
+    def touch(self, key: int) -> None: ...
+    def if_touched(self, key: int) -> int: ...
     def close(self, key: int, last: int) -> None: ...
     def recount(self) -> int: ...
     def fullest(self) -> int: ...
@@ -63,6 +66,12 @@ class WindowMeter:
         self.total += nano
         self._open[key] = nano
 
+    def touch(self, key: int) -> None:
+        """A span counts in every window it meets, whether it reads in it or not."""
+
+    def if_touched(self, key: int) -> int:
+        return self.total
+
     def close(self, key: int, last: int) -> None:
         """The span has ended at unit ``last``."""
         nano = self._open.pop(key)
@@ -93,32 +102,29 @@ class WindowMeter:
 class PresenceMeter:
     """Every run of ``m`` consecutive presences of one user is a protected set.
 
-    Row r holds what one user's last m presences have paid, as a ring: O(users x m) in all. An open span is kept on
-    the user's *latest* presence inside it, so that a ring holds it once and for as long as any presence inside the
-    span can still be reached. A user who is absent is not concerned.
+    Row r holds what one user's last m presences have paid, as a ring: O(users x m) in all. A span concerns those who
+    are present when it reads data. It is kept on the user's *latest* such presence, so that a ring holds it once, and
+    for as long as any of them can still be reached. A user who is absent is not concerned.
     """
 
     def __init__(self, m: int) -> None:
         self.m = m
         self.total = 0
         self._assumed = 0  # what a user not seen before is taken to have paid already
+        self._unknown = 0  # what those present are taken to have paid if it is not known who they are
         self._here = NOBODY
         self._paid = np.zeros((0, m), np.int64)
         self._slot = np.zeros(0, np.int64)
-        self._open: dict[int, tuple[int, NDArray[np.int64]]] = {}  # key -> nano, each user's slot (-1: none)
+        self._open: dict[int, tuple[int, NDArray[np.int64]]] = {}  # key -> nano, the slot of each user that holds it
 
     def advance(self, present: Rows) -> None:
         """The users in ``present`` are here in the next unit; each one's oldest presence leaves the ring."""
         self._make_room(int(present.max(initial=-1)) + 1)
-        self._here = present
-        self._slot[present] = (self._slot[present] + 1) % self.m
-        slot = self._slot[present]
-        for nano, held in self._open.values():
-            moved = (held[present] >= 0) & (held[present] != slot)
-            self._paid[present[moved], held[present[moved]]] -= nano
-        self._paid[present, slot] = sum(nano for nano, _ in self._open.values())
+        self._here, self._unknown = present, 0
+        slot = self._slot[present] = (self._slot[present] + 1) % self.m
+        self._paid[present, slot] = 0
         for _, held in self._open.values():
-            held[present] = slot
+            held[present[held[present] == slot]] = NOWHERE
         self.total = self._fullest(present)
 
     def add(self, nano: int) -> None:
@@ -127,19 +133,32 @@ class PresenceMeter:
         self.total += nano if len(self._here) else 0
 
     def open(self, key: int, nano: int) -> None:
-        """A span charge on everybody who is present from now until it closes."""
-        held = np.full(len(self._slot), -1, np.int64)
+        """A span charge on everybody who is present when it reads."""
+        self._open[key] = (nano, np.full(len(self._slot), NOWHERE))
+        self.touch(key)
+
+    def touch(self, key: int) -> None:
+        """The span reads the data of the current unit."""
+        nano, held = self._open[key]
+        moved = self._here[held[self._here] != NOWHERE]
+        self._paid[moved, held[moved]] -= nano
         held[self._here] = self._slot[self._here]
-        self._open[key] = (nano, held)
-        self.add(nano)
+        self._paid[self._here, self._slot[self._here]] += nano
+        self.total = max(self._fullest(self._here), self._unknown)
+
+    def if_touched(self, key: int) -> int:
+        """What the total would be."""
+        nano, held = self._open[key]
+        paid = self._paid[self._here].sum(axis=1) + nano * (held[self._here] == NOWHERE)
+        return max(int(paid.max(initial=0)), self._unknown)
 
     def close(self, key: int, last: int) -> None:
-        """The span has ended. Who came after ``last`` keeps having paid: more than due, never less."""
-        del self._open[key]
+        """The span has ended; what it cost stays in the rings."""
+        self._open.pop(key, None)  # if presence was lost meanwhile, it is part of what everybody is taken to have paid
 
     def recount(self) -> int:
         """The total, added up afresh."""
-        return self._fullest(self._here)
+        return max(self._fullest(self._here), self._unknown)
 
     def fullest(self) -> int:
         """The fullest protected set that can still be reached: the rings of all users, absent ones too."""
@@ -148,20 +167,21 @@ class PresenceMeter:
     def forget(self, assumed: int) -> None:
         """The rings are lost: from now on everybody is taken to have paid ``assumed`` at the presence before."""
         blank = PresenceMeter(self.m).save()
-        self.load(blank | {"assumed": assumed})
+        self.load(blank | {"assumed": assumed, "unknown": assumed, "total": assumed})
 
     def save(self) -> dict[str, Any]:
         return {
             "total": self.total,
             "assumed": self._assumed,
-            "here": self._here,
-            "paid": self._paid,
-            "slot": self._slot,
-            "open": [[key, nano, held] for key, (nano, held) in self._open.items()],
+            "unknown": self._unknown,
+            "here": self._here.copy(),
+            "paid": self._paid.copy(),
+            "slot": self._slot.copy(),
+            "open": [[key, nano, held.copy()] for key, (nano, held) in self._open.items()],
         }
 
     def load(self, saved: dict[str, Any]) -> None:
-        self.total, self._assumed = saved["total"], saved["assumed"]
+        self.total, self._assumed, self._unknown = saved["total"], saved["assumed"], saved["unknown"]
         self._here, self._paid, self._slot = saved["here"], saved["paid"], saved["slot"]
         self._open = {key: (nano, held) for key, nano, held in saved["open"]}
 
@@ -177,9 +197,9 @@ class PresenceMeter:
         if self.m > 1:
             fresh[:, -1] = self._assumed  # leaves the ring at the m-th presence from now
         self._paid = np.concatenate([self._paid, fresh])
-        self._slot = np.concatenate([self._slot, np.full(grown, -1, np.int64)])
+        self._slot = np.concatenate([self._slot, np.full(grown, NOWHERE)])
         for key, (nano, held) in self._open.items():
-            self._open[key] = (nano, np.concatenate([held, np.full(grown, -1, np.int64)]))
+            self._open[key] = (nano, np.concatenate([held, np.full(grown, NOWHERE)]))
 
 
 class Roll:

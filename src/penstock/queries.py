@@ -7,8 +7,9 @@ each is first cut at a public bound that keeps the sum inside 64 bits; a cut mov
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,33 +24,34 @@ LARGEST_REFERENCE = 2**60
 Bins = NDArray[np.intp]
 
 
-class Query(Protocol):
-    """A vector of whole numbers per snapshot, and how far (L1) neighbours can move it. All but the value is public."""
+class Query(ABC):
+    """A vector of whole numbers per snapshot that one record moves by at most one, in L1. All but its value is public.
+
+    Whoever writes a query states a sensitivity, so queries are written in this file, in the kernel, and nowhere else.
+    """
+
+    def __init_subclass__(cls) -> None:
+        if cls.__module__ != __name__:
+            raise BadInput("a query states a sensitivity and belongs to the kernel; ask one of penstock.queries.")
 
     def sensitivity(self, model: PrivacyModel) -> int:
         """How far the value moves between neighbours."""
-
-    def size(self, bins: Bins | None, width: int) -> int:
-        """How many numbers the value has, asked of ``bins`` (None: all) of a snapshot with ``width`` bins."""
+        return model.sensitivity
 
     def touches(self, bins: Bins | None) -> Bins | None:
         """Which bins the value depends on (None: all of them)."""
+        return bins
 
+    @abstractmethod
+    def size(self, bins: Bins | None, width: int) -> int:
+        """How many numbers the value has, asked of ``bins`` (None: all) of a snapshot with ``width`` bins."""
+
+    @abstractmethod
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
         """The true value over ``bins``."""
 
 
-class _Additive:
-    """A question that one record moves by at most one."""
-
-    def sensitivity(self, model: PrivacyModel) -> int:
-        return model.sensitivity
-
-    def touches(self, bins: Bins | None) -> Bins | None:
-        return bins
-
-
-class Counts(_Additive):
+class Counts(Query):
     """The histogram itself."""
 
     def size(self, bins: Bins | None, width: int) -> int:
@@ -59,7 +61,7 @@ class Counts(_Additive):
         return counts if bins is None else counts[bins]
 
 
-class Distance(_Additive):
+class Distance(Query):
     """The L1 distance to a public reference: one number."""
 
     def __init__(self, reference: ArrayLike) -> None:
@@ -74,7 +76,7 @@ class Distance(_Additive):
         return total
 
 
-class GroupSums(_Additive):
+class GroupSums(Query):
     """The sum of each group of bins. ``labels`` gives every bin's group, or -1 for none; groups are public."""
 
     def __init__(self, labels: ArrayLike) -> None:
@@ -91,7 +93,7 @@ class GroupSums(_Additive):
         return self.groups.members(bins)
 
 
-class GroupDistances(_Additive):
+class GroupDistances(Query):
     """The L1 distance to a public reference, within each group of bins."""
 
     def __init__(self, labels: ArrayLike, reference: ArrayLike) -> None:
@@ -114,7 +116,7 @@ class Groups:
     """A public partition of bins, summed without a loop."""
 
     def __init__(self, labels: ArrayLike) -> None:
-        self.labels = np.asarray(labels)
+        self.labels = np.array(labels)
         if self.labels.ndim != 1 or self.labels.dtype.kind not in "iu" or self.labels.min(initial=0) < -1:
             raise BadInput("labels must give each bin the number of its group, or -1 for none.")
         self.number = int(self.labels.max(initial=-1)) + 1
@@ -160,15 +162,26 @@ class Deviation:
         return deviation
 
 
+def known_query(query: Query) -> Query:
+    """Refuse what merely looks like a query."""
+    if not isinstance(query, Query):
+        raise BadInput("only the queries of penstock.queries can be asked.")
+    return query
+
+
 def as_bins(bins: ArrayLike | None, width: int) -> Bins | None:
     """The numbers of the chosen bins, given as numbers or as a mask; None means all."""
     if bins is None:
         return None
     chosen = np.asarray(bins)
+    if chosen.shape == (0,):
+        return np.empty(0, np.intp)
     if chosen.dtype == np.bool_ and chosen.shape == (width,):
         return np.flatnonzero(chosen)
     if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or not ((chosen >= 0) & (chosen < width)).all():
         raise BadInput(f"bins are chosen by their numbers, 0 to {width - 1}, or by a mask of all of them.")
+    if len(np.unique(chosen)) < len(chosen):
+        raise BadInput("a bin is chosen twice; ask about each bin once.")
     return chosen.astype(np.intp)
 
 
@@ -182,7 +195,11 @@ def as_reference(values: ArrayLike) -> Ints:
     """Public values rounded to whole numbers, small enough to subtract."""
     array = np.asarray(values)
     if array.dtype.kind == "f":
-        array = np.rint(np.nan_to_num(array))
+        array = np.rint(np.nan_to_num(array.astype(np.float64)))
+    elif array.dtype.kind == "u":
+        array = np.minimum(array.astype(np.uint64), np.uint64(LARGEST_REFERENCE)).astype(np.int64)
+    else:
+        array = array.astype(np.int64)
     reference: Ints = np.minimum(np.maximum(array, -LARGEST_REFERENCE), LARGEST_REFERENCE).astype(np.int64)
     return reference
 

@@ -18,18 +18,19 @@ def new_key() -> bytes:
     return os.urandom(KEY_BYTES)
 
 
-def seal(plain: bytes, key: bytes) -> bytes:
-    """``plain`` encrypted and authenticated under ``key``."""
+def seal(plain: bytes, key: bytes, beside: bytes = b"") -> bytes:
+    """``plain`` encrypted under ``key``, and bound to what lies openly ``beside`` it."""
     nonce = os.urandom(NONCE_BYTES)
-    return nonce + _cipher(key).encrypt(nonce, plain, None)
+    return nonce + _cipher(key).encrypt(nonce, plain, beside)
 
 
-def open_sealed(sealed: bytes, key: bytes) -> bytes:
-    """What was sealed, or ``BadState`` if the key is another one or a byte has changed."""
+def open_sealed(sealed: bytes, key: bytes, beside: bytes = b"") -> bytes:
+    """What was sealed; ``BadState`` if the key is another one, a byte has changed, or it belongs to another state."""
+    cipher = _cipher(key)
     try:
-        return _cipher(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], None)
+        return cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], beside)
     except (InvalidTag, ValueError):
-        raise BadState("the sealed state does not open with this key; pass the key it was saved with.") from None
+        raise BadState("the sealed state does not open; pass the key and the public state it was saved with.") from None
 
 
 def _cipher(key: bytes) -> AESGCM:

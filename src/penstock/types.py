@@ -30,13 +30,22 @@ class Snapshot:
 
     __slots__ = ("__weakref__", "_counts", "bins", "present", "t")
 
+    t: int
+    bins: int
+    present: tuple[str, ...] | None
+    _counts: Ints
+
     def __init__(self, t: int, counts: ArrayLike, present: Iterable[str] | None = None) -> None:
-        if t < 1:
+        if t < 1 or t != int(t):
             raise BadInput(f"time units are numbered 1, 2, 3, ...; got t={t}.")
-        self.t = int(t)
-        self._counts: Ints = as_counts(counts)
-        self.bins = len(self._counts)
-        self.present = None if present is None else as_presence(present)
+        sealed = as_counts(counts)
+        object.__setattr__(self, "t", int(t))
+        object.__setattr__(self, "bins", len(sealed))
+        object.__setattr__(self, "present", None if present is None else as_presence(present))
+        object.__setattr__(self, "_counts", sealed)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a snapshot cannot be changed; make a new one.")
 
     def __repr__(self) -> str:
         return f"Snapshot(t={self.t}, bins={self.bins}, sealed)"
@@ -52,13 +61,16 @@ def unseal(snapshot: Snapshot) -> Ints:
 
 def as_counts(values: ArrayLike) -> Ints:
     """A private, read-only copy of ``values`` as whole numbers, or a refusal that names no value."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise BadCounts("counts must be one row of numbers; got rows of different lengths.") from None
     if array.ndim != 1 or array.size == 0:
         raise BadCounts(f"counts must be one row of at least one bin; got an array of shape {array.shape}.")
     if array.dtype.kind == "O":
         array = _narrowed(array)
     if array.dtype.kind not in "iuf":
-        raise BadCounts(f"counts must be numbers; got an array of type {array.dtype}.")
+        raise BadCounts("counts must be numbers; clean the row and pass it again.")
     if not _follows_the_rule(array):
         raise BadCounts("every count must be a whole number from 0 to 2**53; clean the row and pass it again.")
     counts: Ints = array.astype(np.int64)
@@ -66,11 +78,11 @@ def as_counts(values: ArrayLike) -> Ints:
     return counts
 
 
-def _narrowed(array: NDArray[np.object_]) -> NDArray[np.float64]:
-    try:
-        return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise BadCounts("counts must be numbers; clean the row and pass it again.") from None
+def _narrowed(array: NDArray[np.object_]) -> Ints:
+    """Python's own whole numbers, which numpy leaves alone when one of them is large."""
+    if all(type(value) is int and 0 <= value <= LARGEST_COUNT for value in array):
+        return array.astype(np.int64)
+    raise BadCounts("every count must be a whole number from 0 to 2**53; clean the row and pass it again.")
 
 
 def _follows_the_rule(array: NDArray[Any]) -> bool:
@@ -78,6 +90,8 @@ def _follows_the_rule(array: NDArray[Any]) -> bool:
         return bool(array.view(np.uint64).max() <= LARGEST_COUNT)  # a negative number reads as a huge one
     if array.dtype.kind != "f":
         return bool(array.min() >= 0 and array.max() <= LARGEST_COUNT)
+    if array.dtype.itemsize < 8:
+        array = array.astype(np.float64)
     within = (array >= 0) & (array <= LARGEST_COUNT)  # NaN fails both
     return bool(within.all() and (array == np.floor(array)).all())
 

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.charges import Charge, Point, recount
+from penstock.charges import Fact, Point, Span, recount
 from penstock.checks.subject import Subject
 from penstock.desk import Question
 from penstock.epsilon import NANO
@@ -24,22 +24,24 @@ MANY_BINS = 16
 def never_overspends(subject: Subject) -> None:
     """Recounted by brute force from the bare charges, no protected set exceeds epsilon. Exactly, without tolerance."""
     for seed, stream in enumerate(subject.streams()):
-        journal: list[Charge] = []
+        journal: list[Fact] = []
         releases = subject.run(stream, SimulationNoise(seed), journal=journal.append)
         spent = recount(journal, subject.model, stream.presence)
         limit = subject.model.epsilon
         subject.require(spent <= limit, f"the fullest protected set stays within {limit}, but paid {spent}")
         for release in releases:
-            booked = sum(c.e.nano for c in journal if _dated(c) == release.t and not _closing(c))
+            booked = sum(_booked(fact, release.t) for fact in journal)
             subject.require(release.charged.nano == booked, "a release states what its time unit cost")
 
 
-def _dated(charge: Charge) -> int:
-    return charge.t if isinstance(charge, Point) else charge.a
-
-
-def _closing(charge: Charge) -> bool:
-    return not isinstance(charge, Point) and charge.b is not None
+def _booked(fact: Fact, t: int) -> int:
+    """What this fact charged at unit ``t``; a span is charged when it opens."""
+    match fact:
+        case Point(at, e, _) if at == t:
+            return e.nano
+        case Span(at, None, e, _, _) if at == t:
+            return e.nano
+    return 0
 
 
 class Auditor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.charges import Charge, recount
+from penstock.charges import Fact, recount
 from penstock.checks.subject import Subject
 from penstock.noise import SimulationNoise
 from penstock.sealing import new_key
@@ -28,7 +28,7 @@ def resumes_soundly(subject: Subject) -> None:
     """Restarted without the key, a mechanism goes on publishing and no protected set exceeds epsilon."""
     every = max(subject.model.window // 2, 2)
     for seed, stream in enumerate(subject.streams()):
-        journal: list[Charge] = []
+        journal: list[Fact] = []
         noise = SimulationNoise(seed)
         mechanism = subject.start(noise, journal=journal.append)
         releases: list[Release] = []

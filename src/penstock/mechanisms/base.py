@@ -127,7 +127,8 @@ class Mechanism:
         held = {kept.name: getattr(self, kept.name) for kept in self._state_fields()}
         own = {name: value.save() if isinstance(value, Keeper) else value for name, value in held.items()}
         whole = {"mechanism": self._signature(), "own": own, "last": _saved_release(self.last), "curator": public}
-        return State(codec.encode(whole), sealing.seal(codec.encode(sealed), key) if key else b"")
+        openly = codec.encode(whole)
+        return State(openly, sealing.seal(codec.encode(sealed), key, beside=openly) if key else b"")
 
     def load(self, saved: State, key: bytes | None = None) -> None:
         """Take up a saved state, in a mechanism that was started with the same parameters."""
@@ -136,8 +137,8 @@ class Mechanism:
             raise BadState(
                 f"the state belongs to {whole['mechanism']}, not to {self._signature()}; load it where it was saved."
             )
-        sealed = codec.decode(sealing.open_sealed(saved.sealed, key)) if key and saved.sealed else None
-        self.curator.load(whole["curator"], sealed)
+        sealed = key and saved.sealed and codec.decode(sealing.open_sealed(saved.sealed, key, beside=saved.public))
+        self.curator.load(whole["curator"], sealed or None)
         self.last = _loaded_release(whole["last"])
         for name, value in whole["own"].items():
             held = getattr(self, name)

@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penstock.desk import Desk, Question, scale_of
+from penstock.desk import Desk, Question, read_only, scale_of
 from penstock.epsilon import Epsilon
+from penstock.errors import BadInput
 from penstock.models import at_least_one
 from penstock.queries import Deviation
 from penstock.types import Ints, Mask, Snapshot
 
+LARGEST_LIMIT = 2.0**62  # above every deviation, which is below 2**62
+
 
 class Grouper:
-    """Groups of at most ``max_length`` units, one open group a bin at most.
-
-    Public: ``length``, how many units the group of the current unit has so far, and ``open``, whether it goes on.
-    """
+    """Groups of at most ``max_length`` units, one open group a bin at most."""
 
     def __init__(self, desk: Desk, e: Epsilon, max_length: int = 64) -> None:
         at_least_one("max_length", max_length)
@@ -35,43 +35,61 @@ class Grouper:
         self._desk = desk
         sensitivity = self.deviation.sensitivity(desk.model)
         self._scales = [scale_of(sensitivity, (e / 2).nano), scale_of(sensitivity, (e / 4).nano)]
-        self.length = np.zeros(desk.bins, np.int64)
-        self.open = np.zeros(desk.bins, np.bool_)
+        self._length = np.zeros(desk.bins, np.int64)
+        self._open = np.zeros(desk.bins, np.bool_)
         self._rho = np.zeros(desk.bins, np.int64)
         self._members = np.zeros((max_length, desk.bins), np.int64)
 
+    @property
+    def length(self) -> Ints:
+        """How many units the group of the current unit has so far, per bin. Public, to look at."""
+        return read_only(self._length)
+
+    @property
+    def open(self) -> Mask:
+        """Whether that group goes on, per bin. Public, to look at."""
+        return read_only(self._open)
+
     def extend(self, snapshot: Snapshot, thresholds: ArrayLike) -> Mask:
         """Let the current unit in. True where it opened or joined a group, False where it closed one and is alone."""
-        counts = self._desk.counts(snapshot)
+        counts, limits = self._desk.counts(snapshot), self._limits(thresholds)
         self._desk.charge(self.e, "monitor", None)
-        joining = self.open.copy()
+        joining = self._open.copy()
         draws = self._desk.bins  # each bin draws once: threshold noise where it opens, query noise where it compares
-        joined = self._desk.answer(Question("extend", None, draws), lambda: self._compare(counts, thresholds, joining))
-        self.length = np.where(joining, np.where(joined, self.length + 1, 1), 1)
-        self.open = joined & (self.length < self.max_length)
+        joined = self._desk.answer(Question("extend", None, draws), lambda: self._compare(counts, limits, joining))
+        self._length = np.where(joining & joined, self._length + 1, 1)
+        self._open = joined & (self._length < self.max_length)
         return joined
 
-    def _compare(self, counts: Ints, thresholds: ArrayLike, joining: Mask) -> Mask:
+    def _limits(self, thresholds: ArrayLike) -> Ints:
+        """The thresholds on the grid of the deviation, rounded up, one a bin."""
+        given = np.asarray(thresholds, np.float64)
+        if given.shape not in ((), (self._desk.bins,)) or np.isnan(given).any():
+            raise BadInput(f"thresholds are one number, or one for each of the {self._desk.bins} bins.")
+        limits: Ints = np.clip(np.ceil(given * self.deviation.grid), -LARGEST_LIMIT, LARGEST_LIMIT).astype(np.int64)
+        return limits
+
+    def _compare(self, counts: Ints, limits: Ints, joining: Mask) -> Mask:
         noise = self._desk.noise.laplace_each(self._scales, joining.astype(np.intp))
-        place = np.where(joining, self.length, 0)
+        place = np.where(joining, self._length, 0)
         self._members[place, np.arange(len(counts))] = counts
         astray = self.deviation(self._members, place + 1)
-        limit = np.ceil(np.asarray(thresholds, np.float64) * self.deviation.grid).astype(np.int64)
-        joined = np.where(joining, astray + noise < limit + self._rho, True)
+        joined = np.where(joining, astray + noise < limits + self._rho, True)
         self._rho = np.where(joining, self._rho, noise)
         return joined
 
     def retire(self) -> None:
         """Close every group and forget its members."""
-        self.open[:] = False
+        self._open[:] = False
         self._rho[:] = 0
         self._members[:] = 0
 
     def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return {"length": self.length, "open": self.open}, {"rho": self._rho, "members": self._members}
+        public = {"length": self._length.copy(), "open": self._open.copy()}
+        return public, {"rho": self._rho.copy(), "members": self._members.copy()}
 
     def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
-        self.length, self.open = public["length"], public["open"]
+        self._length, self._open = public["length"], public["open"]
         if sealed is None:
             self.retire()
         else:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penstock.desk import Desk, scale_of
+from penstock.desk import Desk, read_only, scale_of
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.models import at_least_one
@@ -25,7 +25,7 @@ LARGEST_SIZE = 2**22
 
 
 class Pool:
-    """One running sum a bin. ``size`` (how many units each holds) and ``reads_left`` are public.
+    """One running sum a bin.
 
     With ``reads`` above 1 the sum may be read that often before it is emptied, each time with its part of the charge.
     """
@@ -35,57 +35,67 @@ class Pool:
         self.reads = reads
         self._desk = desk
         self._all = np.arange(desk.bins)
-        self.size = np.zeros(desk.bins, np.int64)
-        self.reads_left = np.full(desk.bins, reads, np.int64)
+        self._size = np.zeros(desk.bins, np.int64)
+        self._reads_left = np.full(desk.bins, reads, np.int64)
         self._least = np.zeros(desk.bins, np.int64)  # the smallest charge among a bin's members, in nano-epsilon
         self._sums = np.zeros(desk.bins, np.int64)
+
+    @property
+    def size(self) -> Ints:
+        """How many units each bin holds. Public, to look at."""
+        return read_only(self._size)
+
+    @property
+    def reads_left(self) -> Ints:
+        """How often each bin may still be read before it is emptied. Public, to look at."""
+        return read_only(self._reads_left)
 
     def absorb(self, snapshot: Snapshot, e: Epsilon, bins: ArrayLike | None = None) -> None:
         """Let the current counts of ``bins`` in, for ``e``."""
         scale_of(self._desk.model.sensitivity, (e / self.reads).nano)  # refused now rather than when it is read
         counts = self._desk.counts(snapshot)
         chosen = self._chosen(bins)
-        if (self.size[chosen] >= LARGEST_SIZE).any():
+        if (self._size[chosen] >= LARGEST_SIZE).any():
             raise BadInput(f"a pool holds {LARGEST_SIZE} time units at most; settle or drop it before.")
         self._desk.charge(e, "publish", None if bins is None else chosen)
-        held = self.size[chosen] > 0
+        held = self._size[chosen] > 0
         self._least[chosen] = np.where(held, np.minimum(self._least[chosen], e.nano), e.nano)
-        self.size[chosen] += 1
+        self._size[chosen] += 1
         self._sums[chosen] += np.minimum(counts[chosen], LARGEST_MEMBER)
 
     def settle(self, bins: ArrayLike | None = None) -> Ints:
         """The noisy sum of each of ``bins``, at no further cost; a bin is emptied with its last read."""
         chosen = self._chosen(bins)
-        if not (self.size[chosen] > 0).all():
+        if not (self._size[chosen] > 0).all():
             raise BadInput("only a bin that has absorbed something can be settled; look at size first.")
         nano = self._least[chosen] // self.reads
         sensitivity = self._desk.model.sensitivity
         drawn = self._desk.noisy_each("settle", lambda: self._sums[chosen], nano, sensitivity, chosen)
-        self.reads_left[chosen] -= 1
-        self.drop(chosen[self.reads_left[chosen] == 0])
+        self._reads_left[chosen] -= 1
+        self.drop(chosen[self._reads_left[chosen] == 0])
         return drawn
 
     def drop(self, bins: ArrayLike | None = None) -> None:
         """Empty ``bins`` unread."""
         chosen = self._chosen(bins)
         self._sums[chosen] = 0
-        self.size[chosen] = 0
-        self.reads_left[chosen] = self.reads
+        self._size[chosen] = 0
+        self._reads_left[chosen] = self.reads
 
     def retire(self) -> None:
         """Empty every bin."""
         self.drop()
 
     def _chosen(self, bins: ArrayLike | None) -> Bins:
-        """The chosen bins, each once: a bin named twice would be absorbed, or read, twice for one charge."""
         chosen = as_bins(bins, self._desk.bins)
-        return self._all if chosen is None else np.unique(chosen)
+        return self._all if chosen is None else chosen
 
     def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return {"size": self.size, "reads_left": self.reads_left, "least": self._least}, {"sums": self._sums}
+        public = {"size": self._size.copy(), "reads_left": self._reads_left.copy(), "least": self._least.copy()}
+        return public, {"sums": self._sums.copy()}
 
     def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
-        self.size, self.reads_left, self._least = public["size"], public["reads_left"], public["least"]
+        self._size, self._reads_left, self._least = public["size"], public["reads_left"], public["least"]
         if sealed is None:
             self.retire()
         else:

@@ -20,8 +20,8 @@ from penstock.desk import Desk, Question, scale_of, spendable
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.models import at_least_one
-from penstock.queries import Query
-from penstock.types import Snapshot
+from penstock.queries import Query, known_query
+from penstock.types import Ints, Snapshot
 
 DIGITS = 10**30
 
@@ -103,31 +103,33 @@ class Segment:
         """Compare the query (one number) with ``threshold``, keeping ``then`` free for the release a yes leads to."""
         if self.plan is None or self.left == 0:
             raise BadInput("the run of this segment is over; renew it with a plan.")
+        counts = self._desk.counts(snapshot)
         plan, v, ledger = self.plan, self.plan.v, self._desk.ledger
         opening = not self.running
-        if not ledger.can(decide=v + plan.opening if opening else v, publish=then):
+        if not ledger.can(self._span, decide=v + plan.opening if opening else v, publish=then):
             return Verdict.SKIPPED
         sensitivity = self._fixed_sensitivity(query)
         question = Question("above", scale_of(sensitivity, min(plan.u, v).nano), 2 if opening else 1)
-        if opening:
+        if self._span is None:
             self._span = ledger.open(plan.opening, "decide").key
+        ledger.touch(self._span)
         reserved = {"decide": v, "publish": then}
         ledger.reserve(**reserved)
         self._last = ledger.t
-        above = self._desk.answer(question, lambda: self._compare(snapshot, query, threshold, plan))
+        above = self._desk.answer(question, lambda: self._compare(counts, query, threshold, plan))
         ledger.settle(reserved, {"decide": v} if above else {})
         return self._counted_down() if above else Verdict.BELOW
 
-    def _compare(self, snapshot: Snapshot, query: Query, threshold: int, plan: SegmentPlan) -> bool:
+    def _compare(self, counts: Ints, query: Query, threshold: int, plan: SegmentPlan) -> bool:
         noise = self._desk.noise
         if self._rho is None:
             self._rho = int(noise.laplace(scale_of(self._sensitivity, plan.u.nano), 1)[0])
         nu = int(noise.laplace(scale_of(self._sensitivity, plan.v.nano), 1)[0])
-        return int(query(self._desk.counts(snapshot), None)[0]) + nu >= threshold + self._rho
+        return int(query(counts, None)[0]) + nu >= threshold + self._rho
 
     def _fixed_sensitivity(self, query: Query) -> int:
         """The query's sensitivity, which is that of the query that opened the run: rho was drawn for it."""
-        if query.size(None, self._desk.bins) != 1:
+        if known_query(query).size(None, self._desk.bins) != 1:
             raise BadInput("a segment compares one number with the threshold; ask for a single number.")
         sensitivity = query.sensitivity(self._desk.model)
         if self.running and sensitivity != self._sensitivity:
