@@ -82,7 +82,7 @@ def flat(advance: Advance) -> list[Result]:
     _walk(old, YOUNG)
     _walk(young, YOUNG)
     memory = _peak_memory()
-    for _ in range(YOUNG, LONG_STREAM, YOUNG):
+    for _ in range(0, LONG_STREAM, YOUNG):  # ends at the same row of the stream as the young one
         _walk(old, YOUNG)
         advance(YOUNG)
     grown = (_peak_memory() - memory) / 2**20
