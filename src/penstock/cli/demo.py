@@ -48,8 +48,8 @@ def demo(
     shown = track(made.items(), "Publishing", console=Console(stderr=True), transient=True)
     outcomes = {key: _published(stream, mechanism) for key, mechanism in shown}
     console.print(
-        f"\n[bold]{steps} time units of a made-up {kind} stream, {bins} bins.[/] Whatever happens to one person within"
-        f" any {w} units\nchanges the probability of anything below by a factor of at most exp({model.epsilon}).\n"
+        f"\n[bold]{steps} time units of a made-up {kind} stream, {bins} bins.[/]\nWhatever happens to one person within any"
+        f" {w} units changes the probability of anything below by a factor of at most exp({model.epsilon}).\n"
     )
     console.print(_table(stream, outcomes, w))
     widest = int(stream.counts.mean(axis=0).argmax())
@@ -75,7 +75,7 @@ def _published(stream: Stream, mechanism: Mechanism) -> Outcome:
 def _table(stream: Stream, outcomes: dict[str, Outcome], w: int) -> Table:
     table = Table(title="What each mechanism made of it", title_justify="left")
     table.add_column("mechanism")
-    for heading in ("mean error", "relative", "releases per window", "fullest window paid"):
+    for heading in ("mean error", "relative", "releases per window", "fullest window"):
         table.add_column(heading, justify="right")
     errors = {key: np.abs(outcome.values - stream.counts) for key, outcome in outcomes.items()}
     best = min(errors, key=lambda key: float(errors[key].mean()))
