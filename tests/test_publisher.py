@@ -7,6 +7,7 @@ import penstock as ps
 from penstock.errors import HorizonReached
 
 MODEL = ps.WEvent(epsilon=1, w=4)
+OTHER = ps.WEvent(epsilon=1, w=3)
 
 
 def test_one_release_a_unit_with_secure_noise() -> None:
@@ -75,6 +76,9 @@ def test_a_mechanism_without_a_proof_is_locked() -> None:
     class Homemade(ps.Mechanism):
         proven_for = (ps.WEvent,)
 
+        def decide(self, snapshot: ps.Snapshot) -> ps.Release:
+            return self.republish(snapshot)
+
     with pytest.raises(ps.NotProven, match="allow_unproven=True"):
         Homemade(model=MODEL)
 
@@ -84,13 +88,18 @@ def test_a_mechanism_without_a_proof_is_locked() -> None:
     [
         ps.Sample(model=MODEL).start(ps.Curator(MODEL, 1)),
         ps.Uniform(model=MODEL).start(ps.Curator(MODEL, 2)),
-        ps.Uniform(model=ps.WEvent(epsilon=1, w=3)).start(ps.Curator(MODEL, 1)),
+        ps.Uniform(model=OTHER).start(ps.Curator(OTHER, 1)),
     ],
 )
 def test_a_state_is_loaded_only_where_it_was_saved(other: ps.Mechanism) -> None:
     saved = ps.Uniform(model=MODEL).start(ps.Curator(MODEL, 1)).save()
     with pytest.raises(ps.PenstockError, match="load it where it was saved"):
         other.load(saved)
+
+
+def test_a_mechanism_and_its_curator_obey_one_law() -> None:
+    with pytest.raises(ps.BadInput, match="they must agree"):
+        ps.Uniform(model=MODEL).start(ps.Curator(OTHER, 1))
 
 
 def test_finding_mechanisms_by_name() -> None:

@@ -2,7 +2,7 @@
 
 Every answer leaves through ``Desk.answer``, after it was paid for. What passes there is the whole transcript of the
 stream; everything else anybody can see is a function of it. Checks and recovery use that: they record the answers, or
-play recorded ones back without opening a snapshot.
+play recorded ones back without looking at a count.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ def demo(
     shown = track(made.items(), "Publishing", console=Console(stderr=True), transient=True)
     outcomes = {key: _published(stream, mechanism) for key, mechanism in shown}
     console.print(
-        f"\n[bold]{steps} time units of a made-up {kind} stream, {bins} bins.[/]\nWhatever happens to one person within any"
-        f" {w} units changes the probability of anything below by a factor of at most exp({model.epsilon}).\n"
+        f"\n[bold]{steps} time units of a made-up {kind} stream, {bins} bins.[/]\nWhatever happens to one person within"
+        f" any {w} units changes the probability of anything below by a factor of at most exp({model.epsilon}).\n"
     )
     console.print(_table(stream, outcomes, w))
     widest = int(stream.counts.mean(axis=0).argmax())

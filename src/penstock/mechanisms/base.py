@@ -6,6 +6,7 @@ curator to ask and nothing else: it sees noisy answers, charges and times, all o
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
@@ -15,7 +16,7 @@ import numpy as np
 from penstock import codec, sealing
 from penstock.curator import Curator
 from penstock.epsilon import NANO, Epsilon
-from penstock.errors import BadState, NotProven
+from penstock.errors import BadInput, BadState, NotProven
 from penstock.models import PrivacyModel
 from penstock.proofs import PROVED, proof_of
 from penstock.queries import Counts, Distance
@@ -44,7 +45,7 @@ def state(default: Any = None, *, factory: Callable[[], Any] | None = None) -> A
 
 
 @dataclass(kw_only=True)
-class Mechanism:
+class Mechanism(ABC):
     """Turns each snapshot into a release by asking a curator. Subclasses are dataclasses: fields are parameters."""
 
     proven_for: ClassVar[tuple[type[PrivacyModel], ...]] = ()
@@ -79,9 +80,9 @@ class Mechanism:
     def begin(self) -> None:
         """Derive constants from the parameters, cap envelopes, make segments and pools. Nothing can be asked yet."""
 
+    @abstractmethod
     def decide(self, snapshot: Snapshot) -> Release:
         """The release of this time unit."""
-        raise NotImplementedError
 
     def publish(self, snapshot: Snapshot, e: Epsilon) -> Release:
         """A fresh release of all bins, for ``e``."""
@@ -104,6 +105,10 @@ class Mechanism:
 
     def start(self, curator: Curator) -> Self:
         """Take a curator, from which all later answers come. Until a first release the last one is all zeros."""
+        if curator.model != self.model:
+            raise BadInput(
+                f"the curator enforces {curator.model}, the mechanism plans for {self.model}; they must agree."
+            )
         self.curator = curator
         self.last = _released_before(curator.bins)
         for kept in self._state_fields():
