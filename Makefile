@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCE := pyproject.toml
 
-.PHONY: demo test check bench clean
+.PHONY: help demo test check bench clean
 .DEFAULT_GOAL := help
 
 help: ## show this list

@@ -1,0 +1,41 @@
+"""The speed bench runs, and its verdicts follow from its figures. The bars themselves are for a quiet machine."""
+
+import pytest
+
+from penstock.bench import __main__ as command
+from penstock.bench import speed
+from penstock.bench.speed import Result
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"ROUNDS": 2, "LONG_STREAM": 2000, "CHUNK": 20}.items():
+        monkeypatch.setattr(speed, name, value)
+
+
+def test_every_figure_is_measured() -> None:
+    done: list[int] = []
+    results = [speed.against_numpy(), speed.against_opendp(), speed.bd_step(3), speed.timing_leak(400)]
+    results += speed.flat(done.append)
+    assert sum(done) == speed.LONG_STREAM
+    assert all(result.value >= 0 for result in results)
+    assert all(result.value > 0 for result in results if result.unit == "x")
+
+
+@pytest.mark.parametrize(
+    ("value", "at_least", "met"), [(1, False, True), (3, False, False), (1, True, False), (3, True, True)]
+)
+def test_a_bar_is_met_or_missed(value: float, at_least: bool, met: bool) -> None:
+    assert Result("figure", value, "x", bar=2, at_least=at_least).met is met
+
+
+@pytest.mark.parametrize(("value", "code"), [(1.0, 0), (3.0, 1)])
+def test_a_missed_bar_is_an_exit_code(
+    value: float, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("against_numpy", "against_opendp", "bd_step_wide", "timing_leak"):
+        monkeypatch.setattr(speed, name, lambda: Result("figure", value, "x", bar=2))
+    monkeypatch.setattr(speed, "bd_step", lambda bins: Result("step", value, "x", bar=2))
+    monkeypatch.setattr(speed, "flat", lambda advance: [])
+    assert command.main() == code
+    assert ("NO" in capsys.readouterr().out) is bool(code)
