@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penstock.desk import Answers, Desk, Handle, Question, as_nano, live, scale_of, spendable
+from penstock.desk import Answers, Desk, Handle, Levels, Question, as_nano, live, scale_of, spendable
 from penstock.epsilon import NANO, Epsilon, Number, as_fraction
 from penstock.errors import BadInput
 from penstock.ledger import Journal, Ledger, Population
@@ -68,7 +68,7 @@ class Curator:
         chosen = as_bins(bins, self.bins)
         size = known_query(query).size(chosen, self.bins)
         counts = self._desk.counts(snapshot)
-        if not isinstance(e, Epsilon):
+        if isinstance(e, Sequence):
             return self._ask_each(counts, query, as_nano(e, self.model.epsilon), chosen, envelope)
         scale = scale_of(query.sensitivity(self.model), e.nano)
         touched = query.touches(chosen)
@@ -79,8 +79,9 @@ class Curator:
         asked = np.arange(self.bins) if bins is None else bins
         if not isinstance(query, Counts) or len(nano) != len(asked):
             raise BadInput("budgets per bin are for Counts, one for every bin asked.")
+        levels = Levels.of(query.sensitivity(self.model), nano)
         self._desk.charge_each(nano, envelope, asked)
-        return self._desk.noisy_each("ask", lambda: counts[asked], nano, query.sensitivity(self.model), asked)
+        return self._desk.noisy_each("ask", lambda: counts[asked], levels, asked)
 
     def nearest(self, snapshot: Snapshot, queries: Sequence[Query], e: Epsilon, envelope: str = "decide") -> int:
         """The number of the query (each one number) whose value is smallest, by permute-and-flip."""
@@ -180,10 +181,9 @@ class Curator:
 
     def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
         """Take up a saved state. Without the sealed part, what was sealed is retired, which is sound."""
-        self._desk.resume()
         self._ledger.load(public["ledger"], sealed and sealed["ledger"])
-        for number, handle in enumerate(self._handles):
-            handle.load(public["handles"][number], sealed and sealed["handles"][number])
+        for number, (handle, part) in enumerate(zip(self._handles, public["handles"], strict=True)):
+            handle.load(part, sealed and sealed["handles"][number])
 
     def _issue(self, handle: H) -> H:
         if self._ledger.t:
@@ -195,7 +195,7 @@ class Curator:
 def amplify(e: Epsilon, rate: Fraction) -> Epsilon:
     """The budget e' an e-DP answer may use on a sample drawn at ``rate``: ln(1 + (exp(e) - 1) / rate), rounded down."""
     if not 0 < rate <= 1:
-        raise BadInput(f"a sampling rate lies above 0 and at most at 1; got {float(rate)}.")
+        raise BadInput(f"a sampling rate lies above 0 and at most at 1; got {rate}.")
     if rate == 1:
         return spendable(e)
     with decimal.localcontext(decimal.Context(prec=60)):  # whatever precision the caller works with

@@ -60,6 +60,19 @@ def scale_of(sensitivity: int, nano: int) -> Fraction:
     return scale
 
 
+class Levels(NamedTuple):
+    """Noise scales, and which of them each value gets."""
+
+    scales: list[Fraction]
+    which: NDArray[np.intp]
+
+    @staticmethod
+    def of(sensitivity: int, nano: Ints) -> Levels:
+        """The noise that charges of ``nano`` nano-epsilon buy."""
+        levels, which = np.unique(nano, return_inverse=True)
+        return Levels([scale_of(sensitivity, int(level)) for level in levels], which.reshape(-1))
+
+
 class Desk:
     """Model, ledger and noise of one stream. Mechanisms never get to see it."""
 
@@ -77,10 +90,6 @@ class Desk:
             raise BadInput(f"the stream has {self.bins} bins and this snapshot {snapshot.bins}; pass all bins, always.")
         self.ledger.advance(snapshot.t, snapshot.present)
         self.noise.rekey()
-        self._paid_by_bin.clear()
-
-    def resume(self) -> None:
-        """A saved state was loaded: what bins had paid in the unit under way belongs to the state before."""
         self._paid_by_bin.clear()
 
     def counts(self, snapshot: Snapshot) -> Ints:
@@ -120,12 +129,11 @@ class Desk:
         """``size`` true values, about ``bins``, plus independent noise of one scale."""
         return self.answer(Question(verb, scale, size, bins), lambda: truth() + self.noise.laplace(scale, size))
 
-    def noisy_each(self, verb: str, truth: Callable[[], Ints], nano: Ints, sensitivity: int, bins: Bins) -> Ints:
+    def noisy_each(self, verb: str, truth: Callable[[], Ints], levels: Levels, bins: Bins) -> Ints:
         """One true value for each of ``bins`` plus independent noise, the scale of each bought by its own charge."""
-        levels, which = np.unique(nano, return_inverse=True)
-        scales = [scale_of(sensitivity, int(level)) for level in levels]
+        scales, which = levels
         return self.answer(
-            Question(verb, None, len(nano), bins), lambda: truth() + self.noise.laplace_each(scales, which.reshape(-1))
+            Question(verb, None, len(which), bins), lambda: truth() + self.noise.laplace_each(scales, which)
         )
 
 

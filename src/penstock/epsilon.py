@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import NoReturn, TypeAlias, overload
@@ -47,8 +48,11 @@ class Epsilon:
         if nano < 0:
             raise BadInput("a budget cannot be negative; compare before subtracting.")
         made = object.__new__(Epsilon)
-        object.__setattr__(made, "nano", nano)
+        object.__setattr__(made, "nano", operator.index(nano))
         return made
+
+    def __reduce__(self) -> tuple[Callable[[int], Epsilon], tuple[int]]:
+        return Epsilon.of_nano, (self.nano,)
 
     def share(self, part: Number) -> Epsilon:
         """The given part of this budget, rounded down."""

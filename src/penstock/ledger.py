@@ -40,8 +40,11 @@ class Population:
 
     def join(self, model: PrivacyModel) -> None:
         """Set aside ``model.epsilon``, or refuse."""
-        if any(type(model) is not type(other) for other in self.members):
-            raise BadInput(f'the streams of population "{self.name}" must share one kind of privacy model.')
+        if any(_unit(model) != _unit(other) for other in self.members):
+            raise BadInput(
+                f'the streams of population "{self.name}" must share one kind of model, with the same neighbours and'
+                " per_unit."
+            )
         taken = sum(other.epsilon.nano for other in self.members)
         if taken + model.epsilon.nano > self.epsilon.nano:
             left = Epsilon.of_nano(self.epsilon.nano - taken)
@@ -193,6 +196,8 @@ class Ledger:
 
     def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
         """Take up a saved state. Without the sealed part everybody's presences count as fully paid."""
+        if self.t:
+            raise BadState("a state is loaded before the first unit; loading it later would hand back what was spent.")
         self.t, self.sequence, self._peak = public["t"], public["sequence"], public["peak"]
         self._spans = {key: Span(a, None, e, envelope, key) for a, e, envelope, key in public["spans"]}
         kept = public if self._roll is None else sealed
@@ -240,6 +245,11 @@ class Ledger:
             f"{Epsilon.of_nano(nano)} for {' and '.join(envelopes)} at t={self.t} exceeds the {left} that remain of the"
             " budget; ask can() first, or spend less."
         )
+
+
+def _unit(model: PrivacyModel) -> tuple[type[PrivacyModel], str, int]:
+    """What must agree before budgets can be added up."""
+    return type(model), model.neighbours, model.per_unit
 
 
 def _read(meter: Meter, span: int | None) -> int:

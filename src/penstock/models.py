@@ -42,7 +42,7 @@ class PrivacyModel:
 
     def __post_init__(self) -> None:
         if not self.epsilon:
-            raise BadInput("epsilon must be above 0; choose how much may be learnt, for example epsilon=1.0.")
+            raise BadInput("epsilon must be above 0; choose how much may be learnt, at least 1e-9, say epsilon=1.0.")
         if self.neighbours not in ("add-remove", "replace"):
             raise BadInput(f'neighbours must be "add-remove" or "replace"; got {self.neighbours!r}.')
         at_least_one("per_unit", self.per_unit)

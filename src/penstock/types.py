@@ -36,10 +36,8 @@ class Snapshot:
     _counts: Ints
 
     def __init__(self, t: int, counts: ArrayLike, present: Iterable[str] | None = None) -> None:
-        if t < 1 or t != int(t):
-            raise BadInput(f"time units are numbered 1, 2, 3, ...; got t={t}.")
         sealed = as_counts(counts)
-        object.__setattr__(self, "t", int(t))
+        object.__setattr__(self, "t", as_unit(t))
         object.__setattr__(self, "bins", len(sealed))
         object.__setattr__(self, "present", None if present is None else as_presence(present))
         object.__setattr__(self, "_counts", sealed)
@@ -52,6 +50,13 @@ class Snapshot:
 
     def __reduce__(self) -> NoReturn:
         raise Sealed("a snapshot holds raw counts and cannot be pickled; make it in the process that needs it.")
+
+
+def as_unit(t: object) -> int:
+    """The number of a time unit."""
+    if isinstance(t, (int, np.integer)) and t >= 1:
+        return int(t)
+    raise BadInput(f"time units are numbered 1, 2, 3, ...; got t={t!r}.")
 
 
 def unseal(snapshot: Snapshot) -> Ints:
@@ -99,6 +104,8 @@ def _follows_the_rule(array: NDArray[Any]) -> bool:
 def as_presence(users: Iterable[str]) -> tuple[str, ...]:
     """The users present, each once."""
     present = tuple(users)
+    if not all(isinstance(user, str) for user in present):
+        raise BadPresence("users are named by text; turn their ids into text first.")
     if len(set(present)) != len(present):
         raise BadPresence("a user is listed twice in one time unit; list each user present once.")
     return present

@@ -133,7 +133,7 @@ class Mechanism(ABC):
         own = {name: value.save() if isinstance(value, Keeper) else value for name, value in held.items()}
         whole = {"mechanism": self._signature(), "own": own, "last": _saved_release(self.last), "curator": public}
         openly = codec.encode(whole)
-        return State(openly, sealing.seal(codec.encode(sealed), key, beside=openly) if key else b"")
+        return State(openly, sealing.seal(codec.encode(sealed), key, beside=openly) if key is not None else b"")
 
     def load(self, saved: State, key: bytes | None = None) -> None:
         """Take up a saved state, in a mechanism that was started with the same parameters."""
@@ -142,8 +142,10 @@ class Mechanism(ABC):
             raise BadState(
                 f"the state belongs to {whole['mechanism']}, not to {self._signature()}; load it where it was saved."
             )
-        sealed = key and saved.sealed and codec.decode(sealing.open_sealed(saved.sealed, key, beside=saved.public))
-        self.curator.load(whole["curator"], sealed or None)
+        sealed = None
+        if key is not None and saved.sealed:
+            sealed = codec.decode(sealing.open_sealed(saved.sealed, key, beside=saved.public))
+        self.curator.load(whole["curator"], sealed)
         self.last = _loaded_release(whole["last"])
         for name, value in whole["own"].items():
             held = getattr(self, name)

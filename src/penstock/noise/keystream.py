@@ -1,6 +1,6 @@
 """A stream of secret random bytes: AES-256 in counter mode, keyed by the operating system.
 
-A new key at every release bounds what one key encrypts, and the keys of earlier releases are gone from memory. After
+A new key at every release bounds what one key encrypts, and no later key tells anything about an earlier one. After
 a fork the child gets a new key, or parent and child would draw the same noise.
 """
 
@@ -68,4 +68,5 @@ def _rekey_all() -> None:
         stream.rekey()
 
 
-os.register_at_fork(after_in_child=_rekey_all)
+if hasattr(os, "register_at_fork"):  # where there is no fork there is nothing to mend
+    os.register_at_fork(after_in_child=_rekey_all)

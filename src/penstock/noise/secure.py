@@ -57,7 +57,10 @@ def _coin_digits(scale: Fraction, row: int, coin: int) -> digits.Digits:
 
 @dataclass
 class SecureNoise:
-    """The only noise a real release may carry. It cannot be seeded, saved or copied."""
+    """The only noise a real release may carry. It cannot be pickled, and a deep copy has a key of its own.
+
+    ``source`` is for tests; the curator re-keys it at every release, so that not even they can seed a stream.
+    """
 
     secure: ClassVar[bool] = True
 

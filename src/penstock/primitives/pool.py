@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penstock.desk import Desk, read_only, scale_of
+from penstock.desk import Desk, Levels, read_only, scale_of
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.models import at_least_one
@@ -69,8 +69,8 @@ class Pool:
         if not (self._size[chosen] > 0).all():
             raise BadInput("only a bin that has absorbed something can be settled; look at size first.")
         nano = self._least[chosen] // self.reads
-        sensitivity = self._desk.model.sensitivity
-        drawn = self._desk.noisy_each("settle", lambda: self._sums[chosen], nano, sensitivity, chosen)
+        levels = Levels.of(self._desk.model.sensitivity, nano)
+        drawn = self._desk.noisy_each("settle", lambda: self._sums[chosen], levels, chosen)
         self._reads_left[chosen] -= 1
         self.drop(chosen[self._reads_left[chosen] == 0])
         return drawn

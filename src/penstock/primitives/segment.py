@@ -11,6 +11,7 @@ yes inside W moves by 2 D, a yes outside W by D. Nothing is assumed about the qu
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -103,7 +104,7 @@ class Segment:
         """Compare the query (one number) with ``threshold``, keeping ``then`` free for the release a yes leads to."""
         if self.plan is None or self.left == 0:
             raise BadInput("the run of this segment is over; renew it with a plan.")
-        counts = self._desk.counts(snapshot)
+        counts, whole = self._desk.counts(snapshot), operator.index(threshold)  # a float could swallow rho
         plan, v, ledger = self.plan, self.plan.v, self._desk.ledger
         opening = not self.running
         if not ledger.can(self._span, decide=v + plan.opening if opening else v, publish=then):
@@ -116,7 +117,7 @@ class Segment:
         reserved = {"decide": v, "publish": then}
         ledger.reserve(**reserved)
         self._last = ledger.t
-        above = self._desk.answer(question, lambda: self._compare(counts, query, threshold, plan))
+        above = self._desk.answer(question, lambda: self._compare(counts, query, whole, plan))
         ledger.settle(reserved, {"decide": v} if above else {})
         return self._counted_down() if above else Verdict.BELOW
 

@@ -19,7 +19,10 @@ class Stream:
     """
 
     def __init__(self, counts: ArrayLike, *, presence: Sequence[Sequence[str]] | None = None, name: str = "") -> None:
-        rows = np.asarray(counts)
+        try:
+            rows = np.asarray(counts)
+        except ValueError:
+            raise BadCounts("a stream needs as many counts in every row; fill in what is missing.") from None
         if rows.ndim != 2 or rows.size == 0:
             raise BadCounts(f"a stream needs one row of counts a time unit; got an array of shape {rows.shape}.")
         if presence is not None and len(presence) != len(rows):
@@ -46,4 +49,4 @@ class Stream:
             yield Snapshot(i + 1, self.counts[i], None if self.presence is None else self.presence[i])
 
     def __repr__(self) -> str:
-        return f"Stream({self.name or 'unnamed'}, steps={len(self)}, bins={self.bins}, sealed)"
+        return f"Stream({self.name or 'unnamed'}, steps={len(self)}, bins={self.bins})"
