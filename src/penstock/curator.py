@@ -73,7 +73,8 @@ class Curator:
         scale = scale_of(query.sensitivity(self.model), e.nano)
         touched = query.touches(chosen)
         self._desk.charge(e, envelope, touched)
-        return self._desk.noisy("ask", lambda: query(counts, chosen), size, scale, touched)
+        question = Question("ask", scale, size, touched, (query, envelope))
+        return self._desk.noisy(question, scale, lambda: query(counts, chosen))
 
     def _ask_each(self, counts: Ints, query: Query, nano: Ints, bins: Bins | None, envelope: str) -> Ints:
         asked = np.arange(self.bins) if bins is None else bins
@@ -81,7 +82,8 @@ class Curator:
             raise BadInput("budgets per bin are for Counts, one for every bin asked.")
         levels = Levels.of(query.sensitivity(self.model), nano)
         self._desk.charge_each(nano, envelope, asked)
-        return self._desk.noisy_each("ask", lambda: counts[asked], levels, asked)
+        question = Question("ask", None, len(nano), asked, (query, envelope, nano))
+        return self._desk.noisy_each(question, levels, lambda: counts[asked])
 
     def nearest(self, snapshot: Snapshot, queries: Sequence[Query], e: Epsilon, envelope: str = "decide") -> int:
         """The number of the query (each one number) whose value is smallest, by permute-and-flip."""
@@ -99,7 +101,7 @@ class Curator:
             # the first in random order whose coin fell; the best one's coin always falls
             return int(order[np.argmax(heads[order])])
 
-        return self._desk.answer(Question("nearest", None, 0), choose)
+        return self._desk.answer(Question("nearest", None, 0, None, (*queries, e, envelope)), choose)
 
     def sampled(self, snapshot: Snapshot, rate: Number, e: Epsilon, limit: int, envelope: str = "monitor") -> Ints:
         """The number of records in a random sample of each bin, with noise; divide by ``rate`` to estimate the count.
@@ -120,19 +122,19 @@ class Curator:
             kept: Ints = np.count_nonzero(coins & (np.arange(limit) < counts[:, np.newaxis]), axis=1)
             return kept
 
-        return self._desk.noisy("sampled", thinned, self.bins, scale)
+        return self._desk.noisy(Question("sampled", scale, self.bins, None, (chance, limit, envelope)), scale, thinned)
 
     def segment(self, plan: SegmentPlan | None = None) -> Segment:
         """Sparse-vector segments, one after another. Made in ``begin``."""
-        return self._issue(Segment(self._desk, plan))
+        return self._issue(Segment(self._desk, len(self._handles), plan))
 
     def pool(self, reads: int = 1) -> Pool:
         """Sums over time that pay on arrival. Made in ``begin``."""
-        return self._issue(Pool(self._desk, reads))
+        return self._issue(Pool(self._desk, len(self._handles), reads))
 
     def grouper(self, e: Epsilon, max_length: int = 64) -> Grouper:
         """Groups of alike time units, per bin. Made in ``begin``."""
-        return self._issue(Grouper(self._desk, e, max_length))
+        return self._issue(Grouper(self._desk, len(self._handles), e, max_length))
 
     def can(self, **envelopes: Epsilon) -> bool:
         """Whether these charges could all be made now: ``can(decide=v, publish=e)``. Public."""

@@ -27,15 +27,17 @@ T = TypeVar("T")
 
 
 class Question(NamedTuple):
-    """What is about to be answered; all of it is public.
+    """What is about to be answered; all of it is public, and determined before the answer is.
 
-    ``scale`` of the noise (None: several), number of Laplace values it ``draws``, ``bins`` it is about (None: all).
+    ``scale`` of the noise (None: several), number of Laplace values it ``draws``, ``bins`` it is about (None: all), and
+    ``details``: query, threshold, envelope, number of the handle, whatever else the verb was given.
     """
 
     verb: str
     scale: Fraction | None
     draws: int
-    bins: Bins | None = None
+    bins: Bins | None
+    details: tuple[object, ...]
 
 
 class Answers(Protocol):
@@ -125,16 +127,13 @@ class Desk:
             self.ledger.add(Epsilon.of_nano(raised[None]), envelope, within=Epsilon.of_nano(raised[envelope]))
         self._paid_by_bin.update(paid)
 
-    def noisy(self, verb: str, truth: Callable[[], Ints], size: int, scale: Fraction, bins: Bins | None = None) -> Ints:
-        """``size`` true values, about ``bins``, plus independent noise of one scale."""
-        return self.answer(Question(verb, scale, size, bins), lambda: truth() + self.noise.laplace(scale, size))
+    def noisy(self, question: Question, scale: Fraction, truth: Callable[[], Ints]) -> Ints:
+        """True values plus independent noise of one scale."""
+        return self.answer(question, lambda: truth() + self.noise.laplace(scale, question.draws))
 
-    def noisy_each(self, verb: str, truth: Callable[[], Ints], levels: Levels, bins: Bins) -> Ints:
-        """One true value for each of ``bins`` plus independent noise, the scale of each bought by its own charge."""
-        scales, which = levels
-        return self.answer(
-            Question(verb, None, len(which), bins), lambda: truth() + self.noise.laplace_each(scales, which)
-        )
+    def noisy_each(self, question: Question, levels: Levels, truth: Callable[[], Ints]) -> Ints:
+        """True values plus independent noise, the scale of each bought by its own charge."""
+        return self.answer(question, lambda: truth() + self.noise.laplace_each(*levels))
 
 
 Array = TypeVar("Array", bound=NDArray[Any])

@@ -30,6 +30,8 @@ class Query(ABC):
     Whoever writes a query states a sensitivity, so queries are written in this file, in the kernel, and nowhere else.
     """
 
+    content: tuple[NDArray[Any], ...] = ()  # the public vectors it was made with
+
     def __init_subclass__(cls) -> None:
         if cls.__module__ != __name__:
             raise BadInput("a query states a sensitivity and belongs to the kernel; ask one of penstock.queries.")
@@ -66,6 +68,7 @@ class Distance(Query):
 
     def __init__(self, reference: ArrayLike) -> None:
         self.reference = as_reference(reference)
+        self.content = (self.reference,)
 
     def size(self, bins: Bins | None, width: int) -> int:
         require_width("the reference", self.reference, width)
@@ -81,6 +84,7 @@ class GroupSums(Query):
 
     def __init__(self, labels: ArrayLike) -> None:
         self.groups = Groups(labels)
+        self.content = (self.groups.labels,)
 
     def size(self, bins: Bins | None, width: int) -> int:
         require_width("the list of labels", self.groups.labels, width)
@@ -99,6 +103,7 @@ class GroupDistances(Query):
     def __init__(self, labels: ArrayLike, reference: ArrayLike) -> None:
         self.groups = Groups(labels)
         self.reference = as_reference(reference)
+        self.content = (self.groups.labels, self.reference)
 
     def size(self, bins: Bins | None, width: int) -> int:
         require_width("the list of labels", self.groups.labels, width)

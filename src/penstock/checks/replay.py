@@ -15,12 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.checks.subject import Subject
+from penstock.codec import encode
 from penstock.desk import Question
 from penstock.errors import CheckFailed
 from penstock.mechanisms.base import Mechanism
 from penstock.noise import SimulationNoise
+from penstock.queries import Query
 from penstock.sealing import new_key
-from penstock.types import Snapshot
+from penstock.streams import Stream
+from penstock.types import Ints, Snapshot
 
 T = TypeVar("T")
 
@@ -44,9 +47,15 @@ class Player:
         self.tape = deque(tape)
 
     def __call__(self, question: Question, compute: Callable[[], T]) -> T:
-        if not self.tape or self.tape[0][0][:3] != question[:3]:
+        if not self.tape or described(self.tape[0][0]) != described(question):
             raise CheckFailed(f"on other counts the mechanism asks something else: {question.verb}.")
         return cast("T", self.tape.popleft()[1])
+
+
+def described(question: Question) -> bytes:
+    """Everything that was asked, as bytes: the verb, the noise, the bins, and what queries were made with."""
+    details = [[type(d).__name__, *d.content] if isinstance(d, Query) else d for d in question.details]
+    return encode([question.verb, question.scale, question.draws, question.bins, details])
 
 
 class NoNoise:
@@ -87,11 +96,19 @@ def non_interference(subject: Subject) -> None:
             before = mechanism.save(key)
             recorder.tape.clear()
             release = subject.step(mechanism, snapshot)
-            for other in (np.zeros(stream.bins, np.int64), rng.integers(0, 2**40, stream.bins)):
-                twin = subject.start(NoNoise(), answers=Player(recorder.tape))
+            for other in _other_counts(subject, stream, snapshot.t, rng):
+                player = Player(recorder.tape)
+                twin = subject.start(NoNoise(), answers=player)
                 twin.load(before, key)
                 _require_same_step(subject, twin, Snapshot(snapshot.t, other, snapshot.present), mechanism)
+                subject.require(not player.tape, f"at t={snapshot.t} the same questions are asked on other counts")
             subject.require(release is mechanism.last, "a mechanism remembers what it released")
+
+
+def _other_counts(subject: Subject, stream: Stream, t: int, rng: np.random.Generator) -> list[Ints]:
+    """Empty, wild, and those of a neighbouring stream."""
+    neighbour = subject.model.neighbouring(stream.counts, rng, stream.presence)
+    return [np.zeros(stream.bins, np.int64), rng.integers(0, 2**40, stream.bins), neighbour[t - 1]]
 
 
 def _require_same_step(subject: Subject, twin: Mechanism, snapshot: Snapshot, original: Mechanism) -> None:

@@ -27,8 +27,9 @@ LARGEST_LIMIT = 2.0**62  # above every deviation, which is below 2**62
 class Grouper:
     """Groups of at most ``max_length`` units, one open group a bin at most."""
 
-    def __init__(self, desk: Desk, e: Epsilon, max_length: int = 64) -> None:
+    def __init__(self, desk: Desk, number: int, e: Epsilon, max_length: int = 64) -> None:
         at_least_one("max_length", max_length)
+        self.number = number
         self.e = e
         self.max_length = max_length
         self.deviation = Deviation()
@@ -55,8 +56,9 @@ class Grouper:
         counts, limits = self._desk.counts(snapshot), self._limits(thresholds)
         self._desk.charge(self.e, "monitor", None)
         joining = self._open.copy()
-        draws = self._desk.bins  # each bin draws once: threshold noise where it opens, query noise where it compares
-        joined = self._desk.answer(Question("extend", None, draws), lambda: self._compare(counts, limits, joining))
+        # each bin draws once: threshold noise where it opens, query noise where it compares
+        question = Question("extend", None, self._desk.bins, None, (self.number, limits))
+        joined = self._desk.answer(question, lambda: self._compare(counts, limits, joining))
         self._length = np.where(joining & joined, self._length + 1, 1)
         self._open = joined & (self._length < self.max_length)
         return joined

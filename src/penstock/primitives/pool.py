@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penstock.desk import Desk, Levels, read_only, scale_of
+from penstock.desk import Desk, Levels, Question, read_only, scale_of
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.models import at_least_one
@@ -30,8 +30,9 @@ class Pool:
     With ``reads`` above 1 the sum may be read that often before it is emptied, each time with its part of the charge.
     """
 
-    def __init__(self, desk: Desk, reads: int = 1) -> None:
+    def __init__(self, desk: Desk, number: int, reads: int = 1) -> None:
         at_least_one("reads", reads)
+        self.number = number
         self.reads = reads
         self._desk = desk
         self._all = np.arange(desk.bins)
@@ -62,6 +63,7 @@ class Pool:
         self._least[chosen] = np.where(held, np.minimum(self._least[chosen], e.nano), e.nano)
         self._size[chosen] += 1
         self._sums[chosen] += np.minimum(counts[chosen], LARGEST_MEMBER)
+        self._desk.answer(Question("absorb", None, 0, chosen, (self.number, e)), lambda: None)  # which tells nothing
 
     def settle(self, bins: ArrayLike | None = None) -> Ints:
         """The noisy sum of each of ``bins``, at no further cost; a bin is emptied with its last read."""
@@ -70,9 +72,11 @@ class Pool:
             raise BadInput("only a bin that has absorbed something can be settled; look at size first.")
         nano = self._least[chosen] // self.reads
         levels = Levels.of(self._desk.model.sensitivity, nano)
-        drawn = self._desk.noisy_each("settle", lambda: self._sums[chosen], levels, chosen)
         self._reads_left[chosen] -= 1
-        self.drop(chosen[self._reads_left[chosen] == 0])
+        last = self._reads_left[chosen] == 0
+        question = Question("settle", None, len(chosen), chosen, (self.number, last))
+        drawn = self._desk.noisy_each(question, levels, lambda: self._sums[chosen])
+        self.drop(chosen[last])
         return drawn
 
     def drop(self, bins: ArrayLike | None = None) -> None:

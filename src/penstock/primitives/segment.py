@@ -80,7 +80,8 @@ class Segment:
     ``renew`` says how the next one spends.
     """
 
-    def __init__(self, desk: Desk, plan: SegmentPlan | None = None) -> None:
+    def __init__(self, desk: Desk, number: int, plan: SegmentPlan | None = None) -> None:
+        self.number = number
         self.plan = plan
         self.left = plan.c if plan else 0  # yeses until the run is over
         self._desk = desk
@@ -110,7 +111,9 @@ class Segment:
         if not ledger.can(self._span, decide=v + plan.opening if opening else v, publish=then):
             return Verdict.SKIPPED
         sensitivity = self._fixed_sensitivity(query)
-        question = Question("above", scale_of(sensitivity, min(plan.u, v).nano), 2 if opening else 1)
+        scale_of(sensitivity, plan.u.nano)  # refused now rather than when rho is drawn
+        details = (self.number, query, whole, then)
+        question = Question("above", scale_of(sensitivity, v.nano), 2 if opening else 1, None, details)
         if self._span is None:
             self._span = ledger.open(plan.opening, "decide").key
         ledger.touch(self._span)

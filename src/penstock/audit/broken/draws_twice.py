@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from penstock.audit.planted import Planted
 from penstock.checks import Kernel
 from penstock.curator import Curator
-from penstock.desk import scale_of
+from penstock.desk import Question, scale_of
 from penstock.queries import Query
 from penstock.types import Ints, Snapshot
 
@@ -18,7 +18,8 @@ class GenerousCurator(Curator):
         first = super().ask(snapshot, query, e, *rest, **options)
         value = query(self._desk.counts(snapshot), None)
         scale = scale_of(query.sensitivity(self.model), e.nano)
-        second = self._desk.noisy("ask", lambda: value, len(value), scale)
+        question = Question("ask", scale, len(value), None, (query,))
+        second = self._desk.noisy(question, scale, lambda: value)
         mean: Ints = (first + second) // 2
         return mean
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from penstock.audit.planted import Planted
 from penstock.checks import Kernel
 from penstock.curator import Curator
-from penstock.desk import scale_of
+from penstock.desk import Question, scale_of
 from penstock.models import PrivacyModel, WEvent
 from penstock.queries import Query
 from penstock.types import Ints, Snapshot
@@ -18,7 +18,8 @@ class OptimisticCurator(Curator):
     def ask(self, snapshot: Snapshot, query: Query, e: Any, *rest: Any, **options: Any) -> Ints:
         value = query(self._desk.counts(snapshot), None)
         self._desk.charge(e, "publish", None)
-        return self._desk.noisy("ask", lambda: value, len(value), scale_of(1, e.nano))
+        scale = scale_of(1, e.nano)
+        return self._desk.noisy(Question("ask", scale, len(value), None, (query,)), scale, lambda: value)
 
 
 @dataclass(kw_only=True)
