@@ -37,7 +37,7 @@ class Question(NamedTuple):
     scale: Fraction | None
     draws: int
     bins: Bins | None
-    details: tuple[object, ...]
+    details: tuple[Any, ...]
 
 
 class Answers(Protocol):

@@ -15,7 +15,7 @@ from penstock.noise import ScriptedNoise, SimulationNoise
 from penstock.proofs import PROVED, fingerprint, proof_of
 from penstock.types import Kind, Snapshot
 
-GROWTH_BYTES = 4096
+GROWTH_BYTES = 1024
 
 
 def one_release_a_step(subject: Subject) -> None:

@@ -23,7 +23,7 @@ CHECKS: dict[str, Check] = {
         behaviour.example_runs,
         budget.never_overspends,
         budget.every_draw_is_paid,
-        budget.bins_are_independent,
+        budget.noise_is_as_claimed,
         replay.non_interference,
         restart.resumes_exactly,
         restart.resumes_soundly,

@@ -15,7 +15,7 @@ from penstock.types import Ints, Mask
 
 
 class ScriptedNoise:
-    """Laplace draws come from ``values`` in order, then are 0 (or an error, if ``strict``).
+    """Laplace draws come from ``values`` in order and are ``then`` afterwards (or an error, if ``strict``).
 
     A coin falls if its chance is a half or more; of several exponents only 0 falls, so that the best one is nearest.
 
@@ -25,8 +25,9 @@ class ScriptedNoise:
 
     secure: ClassVar[bool] = False
 
-    def __init__(self, values: Iterable[int] = (), *, strict: bool = False) -> None:
+    def __init__(self, values: Iterable[int] = (), *, then: int = 0, strict: bool = False) -> None:
         self._values = deque(values)
+        self.then = then
         self.strict = strict
 
     @property
@@ -40,7 +41,7 @@ class ScriptedNoise:
     def laplace(self, scale: Fraction, size: int) -> Ints:
         if self.strict and len(self._values) < size:
             raise BadInput(f"the script has {len(self._values)} values left and {size} were asked for; write more.")
-        return np.array([self._values.popleft() if self._values else 0 for _ in range(size)], np.int64)
+        return np.array([self._values.popleft() if self._values else self.then for _ in range(size)], np.int64)
 
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
         return self.laplace(Fraction(1), len(which))

@@ -57,7 +57,7 @@ class Grouper:
         self._desk.charge(self.e, "monitor", None)
         joining = self._open.copy()
         # each bin draws once: threshold noise where it opens, query noise where it compares
-        question = Question("extend", None, self._desk.bins, None, (self.number, limits))
+        question = Question("extend", None, self._desk.bins, None, (self.number, limits, joining))
         joined = self._desk.answer(question, lambda: self._compare(counts, limits, joining))
         self._length = np.where(joining & joined, self._length + 1, 1)
         self._open = joined & (self._length < self.max_length)

@@ -76,19 +76,23 @@ class Pool:
         last = self._reads_left[chosen] == 0
         question = Question("settle", None, len(chosen), chosen, (self.number, last))
         drawn = self._desk.noisy_each(question, levels, lambda: self._sums[chosen])
-        self.drop(chosen[last])
+        self._empty(chosen[last])
         return drawn
 
     def drop(self, bins: ArrayLike | None = None) -> None:
         """Empty ``bins`` unread."""
         chosen = self._chosen(bins)
+        self._desk.answer(Question("drop", None, 0, chosen, (self.number,)), lambda: None)  # which tells nothing
+        self._empty(chosen)
+
+    def _empty(self, chosen: Bins) -> None:
         self._sums[chosen] = 0
         self._size[chosen] = 0
         self._reads_left[chosen] = self.reads
 
     def retire(self) -> None:
         """Empty every bin."""
-        self.drop()
+        self._empty(self._all)
 
     def _chosen(self, bins: ArrayLike | None) -> Bins:
         chosen = as_bins(bins, self._desk.bins)

@@ -23,6 +23,6 @@ class SharedNoise(SecureNoise):
 class OneDraw(Planted):
     """Found because equal counts come out equal."""
 
-    caught_by: ClassVar = "bins_are_independent"
+    caught_by: ClassVar = "noise_is_as_claimed"
     saying: ClassVar = "no two bins share"
     kernel: ClassVar = Kernel(noise=SharedNoise)

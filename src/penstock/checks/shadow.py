@@ -1,0 +1,166 @@
+"""A second opinion on the budget: what was learnt, priced from the noise that was really drawn.
+
+A shadow stands between curator and noise and at the door for answers. It knows nothing of the ledger. From the scale
+of every draw it works out what the answer tells about each bin of each time unit (sensitivity / scale), and for
+comparisons what a run tells as a whole: u, and v for each yes, and v more at the yes itself. Recounted, that must keep
+the law too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.charges import Fact, Point, Span, Touch
+from penstock.desk import Question
+from penstock.epsilon import LARGEST, NANO, Epsilon
+from penstock.errors import CheckFailed
+from penstock.models import PrivacyModel
+from penstock.noise import Noise
+from penstock.queries import Bins, Deviation
+from penstock.types import Ints, Mask
+
+T = TypeVar("T")
+UNBOUNDED = LARGEST * NANO  # the price of a comparison without threshold noise
+
+
+@dataclass
+class Run:
+    """Comparisons under one threshold noise."""
+
+    key: int
+    first: int
+    u: int
+    v: int = 0
+    last: int = 0
+    yeses: int = 0
+
+
+class Shadow:
+    """Noise and answers for a curator, with a price list."""
+
+    secure: ClassVar[bool] = False
+
+    def __init__(self, noise: Noise, model: PrivacyModel, bins: int) -> None:
+        self.t = 0
+        self._noise, self._model, self._bins = noise, model, bins
+        self._drawn: list[Fraction] = []
+        self._worth: dict[int, Ints] = {}  # time unit -> what was learnt about each bin, in nano-epsilon
+        self._runs: list[Run] = []
+        self._running: dict[int, Run] = {}  # by the number of the segment
+        self._touches: list[Touch] = []
+        self._members: dict[tuple[int, int], list[int]] = {}  # number of the pool, bin -> units it holds
+
+    # ---- at the door for answers ------------------------------------------------------------------------------------
+
+    def answer(self, question: Question, compute: Callable[[], T]) -> T:
+        """Let the answer through, and price it."""
+        self._drawn = []
+        answer = compute()
+        if len(self._drawn) != question.draws:
+            raise CheckFailed(f"{question.verb} says it draws {question.draws} values and draws {len(self._drawn)}.")
+        getattr(self, f"_price_{question.verb}")(question, answer)
+        return answer
+
+    def learnt(self, t: int) -> int:
+        """What the answers of unit ``t`` tell about its dearest bin, runs of comparisons apart."""
+        return int(self._worth[t].max()) if t in self._worth else 0
+
+    def facts(self) -> list[Fact]:
+        """What was learnt, as charges that ought to have been made."""
+        points = [Point(t, Epsilon.of_nano(self.learnt(t)), "publish") for t in self._worth]
+        spans = [Span(r.first, r.last, Epsilon.of_nano(r.u + r.v * r.yeses), "decide", r.key) for r in self._runs]
+        return [*points, *spans, *self._touches]
+
+    def retired(self) -> None:
+        """The curator has given up what was sealed."""
+        self._running.clear()
+        self._members.clear()
+
+    # ---- the price list ---------------------------------------------------------------------------------------------
+
+    def _price_ask(self, question: Question, answer: Any) -> None:
+        bins, prices = self._about(question), self._prices(self._model.sensitivity)
+        self._at(self.t)[bins] += prices if len(prices) == len(bins) else prices.max(initial=0)
+
+    def _price_nearest(self, question: Question, answer: Any) -> None:
+        *_, e, _ = question.details
+        self._at(self.t)[:] += e.nano
+
+    def _price_sampled(self, question: Question, answer: Any) -> None:
+        rate, inner = float(question.details[0]), self._prices(self._model.sensitivity) / NANO
+        self._at(self.t)[:] += np.floor(np.log1p(rate * np.expm1(inner)) * NANO).astype(np.int64)
+
+    def _price_above(self, question: Question, answer: Any) -> None:
+        number = question.details[0]
+        *opening, v = self._prices(self._model.sensitivity).tolist()
+        if opening or number not in self._running:
+            self._runs.append(Run(len(self._runs), self.t, *(opening or [UNBOUNDED])))
+            self._running[number] = self._runs[-1]
+        run = self._running[number]
+        run.v, run.last = max(run.v, v), self.t
+        self._touches.append(Touch(self.t, run.key))
+        if answer:
+            run.yeses += 1
+            self._at(self.t)[:] += v
+
+    def _price_extend(self, question: Question, answer: Any) -> None:
+        comparing = question.details[2]
+        prices = self._prices(Deviation().sensitivity(self._model))
+        self._at(self.t)[:] += np.where(comparing, 4, 2) * prices  # of e, rho has one half and nu one quarter
+
+    def _price_absorb(self, question: Question, answer: Any) -> None:
+        for chosen in self._about(question).tolist():
+            self._members.setdefault((question.details[0], chosen), []).append(self.t)
+
+    def _price_drop(self, question: Question, answer: Any) -> None:
+        for chosen in self._about(question).tolist():
+            self._members.pop((question.details[0], chosen), None)
+
+    def _price_settle(self, question: Question, answer: Any) -> None:
+        number, last = question.details
+        prices = self._prices(self._model.sensitivity)
+        for chosen, price, emptied in zip(self._about(question).tolist(), prices, last, strict=True):
+            for t in self._members.get((number, chosen), []):
+                self._at(t)[chosen] += price
+            if emptied:
+                del self._members[number, chosen]
+
+    def _prices(self, sensitivity: int) -> Ints:
+        """What each value drawn tells, in nano-epsilon."""
+        return np.array([math.floor(sensitivity * NANO / scale) for scale in self._drawn], np.int64)
+
+    def _at(self, t: int) -> Ints:
+        return self._worth.setdefault(t, np.zeros(self._bins, np.int64))
+
+    def _about(self, question: Question) -> Bins:
+        return np.arange(self._bins) if question.bins is None else question.bins
+
+    # ---- as noise ---------------------------------------------------------------------------------------------------
+
+    def rekey(self) -> None:
+        self.t += 1
+        self._noise.rekey()
+
+    def laplace(self, scale: Fraction, size: int) -> Ints:
+        self._drawn += [scale] * size
+        return self._noise.laplace(scale, size)
+
+    def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
+        self._drawn += [scales[i] for i in which]
+        return self._noise.laplace_each(scales, which)
+
+    def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
+        return self._noise.bernoulli(chance, shape)
+
+    def bernoulli_exp(self, exponents: Sequence[Fraction]) -> Mask:
+        return self._noise.bernoulli_exp(exponents)
+
+    def order(self, size: int) -> NDArray[np.intp]:
+        return self._noise.order(size)
