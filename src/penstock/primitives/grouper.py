@@ -68,8 +68,8 @@ class Grouper:
         given = np.asarray(thresholds, np.float64)
         if given.shape not in ((), (self._desk.bins,)) or np.isnan(given).any():
             raise BadInput(f"thresholds are one number, or one for each of the {self._desk.bins} bins.")
-        limits: Ints = np.clip(np.ceil(given * self.deviation.grid), -LARGEST_LIMIT, LARGEST_LIMIT).astype(np.int64)
-        return limits
+        limits = np.clip(np.ceil(given * self.deviation.grid), -LARGEST_LIMIT, LARGEST_LIMIT)
+        return np.full(self._desk.bins, limits, np.int64)
 
     def _compare(self, counts: Ints, limits: Ints, joining: Mask) -> Mask:
         noise = self._desk.noise.laplace_each(self._scales, joining.astype(np.intp))

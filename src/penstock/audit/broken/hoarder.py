@@ -1,4 +1,4 @@
-"""Keeps every release it ever made."""
+"""Keeps a note of every time unit it ever saw."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,8 +15,8 @@ class Hoarder(Planted):
     saying: ClassVar = "memory stays flat"
 
     def begin(self) -> None:
-        self.kept: list[Release] = []
+        self.kept: list[int] = []
 
     def decide(self, snapshot: Snapshot) -> Release:
-        self.kept.append(super().decide(snapshot))
-        return self.kept[-1]
+        self.kept.append(snapshot.t)
+        return super().decide(snapshot)
