@@ -48,3 +48,17 @@ def test_an_error_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], se
 
 def test_version() -> None:
     assert penstock("--version").stdout.startswith("penstock ")
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("nowhere/demo.png", "there is no folder nowhere"),
+        ("demo.foo", "of one of these kinds"),
+        ("demo", "of one of these"),
+    ],
+)
+def test_a_picture_that_cannot_be_drawn_is_refused_at_once(path: str, sentence: str) -> None:
+    result = penstock("demo", "--picture", path)
+    assert result.returncode == 2
+    assert sentence in result.stderr

@@ -83,4 +83,5 @@ def test_what_it_holds_stays_the_same() -> None:
         mechanism.step(snapshot)
         if snapshot.t in (100, 600):
             sizes.append([len(part) for part in mechanism.save(ps.new_key())])
-    assert np.allclose(*sizes, atol=200)
+    early, late = sizes
+    assert np.allclose(early, late, atol=200)

@@ -1,5 +1,7 @@
 """Publishing a stream, and what goes wrong before anything is spent."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,18 @@ def test_finding_mechanisms_by_name() -> None:
     assert ps.mechanism("SPAS") is ps.SPAS
     with pytest.raises(ps.BadInput, match="Did you mean uniform"):
         ps.mechanism("unifrom")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ps.Uniform(model=ps.WEvent(epsilon="2e-9", w=5)),
+        lambda: ps.BD(model=ps.WEvent(epsilon="8e-9", w=5)),
+        lambda: ps.BA(model=ps.WEvent(epsilon="8e-9", w=5)),
+        lambda: ps.SPAS(model=ps.WEvent(epsilon="2e-8", w=5)),
+        lambda: ps.SPAS(model=ps.WEvent(epsilon=1, w=5), decide_share=1e-12),
+    ],
+)
+def test_an_epsilon_that_cannot_be_divided_is_refused_at_construction(make: Callable[[], ps.Mechanism]) -> None:
+    with pytest.raises(ps.BadInput, match="use a larger epsilon or a shorter window"):
+        make()

@@ -41,6 +41,8 @@ def demo(
     to: Annotated[Path | None, typer.Option("--picture", help="Also draw the picture into this file.")] = None,
 ) -> None:
     """Publish a made-up stream under w-event privacy with every mechanism, and compare with the truth."""
+    if to:
+        picture.require_drawable(to)
     stream = synthetic(kind, bins=bins, steps=steps, seed=seed)
     model = WEvent(epsilon=epsilon, w=w)
     console = Console()
@@ -48,8 +50,9 @@ def demo(
     shown = track(made.items(), "Publishing", console=Console(stderr=True), transient=True)
     outcomes = {key: _published(stream, mechanism) for key, mechanism in shown}
     console.print(
-        f"\n[bold]{steps} time units of a made-up {kind} stream, {bins} bins.[/]\nWhatever happens to one person within"
-        f" any {w} units changes the probability of anything below by a factor of at most exp({model.epsilon}).\n"
+        f"\n[bold]{steps} time units of a made-up {kind} stream, {bins} bins.[/]\nEach mechanism publishes it on its own."
+        f" Whatever happens to one person within any {w} units changes the probability of anything that one of them"
+        f" publishes by a factor of at most exp({model.epsilon}).\n"
     )
     console.print(_table(stream, outcomes, w))
     widest = int(stream.counts.mean(axis=0).argmax())

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from penstock.cli.demo import demo
 from penstock.cli.mechanisms import mechanisms
@@ -40,5 +41,5 @@ def run() -> None:
     try:
         app()
     except PenstockError as fault:
-        Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {fault}", highlight=False)
+        Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(str(fault))}", highlight=False)
         sys.exit(2)

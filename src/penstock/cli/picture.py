@@ -48,12 +48,25 @@ def _characters(bottom: Ints | int, top: Ints, height: int) -> Ints:
     return codes
 
 
-def to_file(truth: Floats, release: Floats, title: str, path: Path) -> None:
-    """Both series as a figure; needs the ``plot`` extra."""
+def require_drawable(path: Path) -> None:
+    """Refuse a picture file that could not be written, before any work is done."""
     try:
-        from matplotlib.figure import Figure
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
     except ImportError:
         raise BadInput('a picture file needs matplotlib; install it with: pip install "penstock[plot]".') from None
+    kinds = FigureCanvasAgg.get_supported_filetypes()
+    if path.suffix.lstrip(".") not in kinds:
+        raise BadInput(
+            f"a picture is drawn into a file of one of these kinds: {', '.join(sorted(kinds))}; got {path.name}."
+        )
+    if not path.resolve().parent.is_dir():
+        raise BadInput(f"there is no folder {path.parent} to draw the picture into; make it first.")
+
+
+def to_file(truth: Floats, release: Floats, title: str, path: Path) -> None:
+    """Both series as a figure; needs the ``plot`` extra."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(10, 4), layout="constrained")
     axes = figure.subplots()
     units = np.arange(1, len(truth) + 1)

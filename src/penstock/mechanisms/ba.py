@@ -35,6 +35,9 @@ class BA(Mechanism):
     published: int = state(0)  # l: when the last fresh release was made
     absorbed: int = state(0)  # how many shares it took
 
+    def validate(self) -> None:
+        self.require_spendable(self.model.epsilon / 2 / self.model.window)
+
     def begin(self) -> None:
         half = self.model.epsilon / 2
         self.share = half / self.model.window

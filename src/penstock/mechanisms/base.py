@@ -97,6 +97,14 @@ class Mechanism(ABC):
         """How far, in L1, the counts are from the last release, for ``e``."""
         return int(self.curator.ask(snapshot, Distance(self.last.values), e, envelope="decide")[0])
 
+    def require_spendable(self, *shares: Epsilon) -> None:
+        """For ``validate``: refuse an epsilon that is gone before it is divided up."""
+        if not all(shares):
+            raise BadInput(
+                f"epsilon={self.model.epsilon} is too little for {self.model.window} time units, as a question costs a"
+                " nano-epsilon at least; use a larger epsilon or a shorter window."
+            )
+
     def worth_publishing(self, moved: int, e: Epsilon) -> bool:
         """Whether the mean distance per bin reaches the noise of a fresh release: moved / d >= s1 / e, and e > 0."""
         return e.nano > 0 and moved * e.nano >= self.curator.bins * self.model.sensitivity * NANO

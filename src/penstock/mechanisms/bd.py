@@ -29,6 +29,9 @@ class BD(Mechanism):
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
     paper: ClassVar = "Kellaris et al. 2014"
 
+    def validate(self) -> None:
+        self.require_spendable(self.model.epsilon / 2 / self.model.window)
+
     def begin(self) -> None:
         half = self.model.epsilon / 2
         self.per_unit = half / self.model.window

@@ -50,6 +50,9 @@ class SPAS(Mechanism):
         at_least_one("warm_up", self.warm_up)
         within("decide_share", self.decide_share, 0, 1)
         spread(self.update, self.model.window)
+        decide = self.model.epsilon.share(self.decide_share)
+        least = decide / (4 * self.model.window)  # no share of a segment with so many yeses is smaller
+        self.require_spendable(least, (self.model.epsilon - decide) / self.model.window)
 
     def begin(self) -> None:
         self.decide_budget = self.model.epsilon.share(self.decide_share)

@@ -28,6 +28,9 @@ class Uniform(Mechanism):
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, MContext, DeltaNeighbourhood)
     paper: ClassVar = "Kellaris et al. 2014"
 
+    def validate(self) -> None:
+        self.require_spendable(self.model.epsilon / self.model.window)
+
     def begin(self) -> None:
         self.per_unit = self.model.epsilon / self.model.window
 

@@ -1,7 +1,7 @@
-"""How much consecutive releases differ: three running estimates of the variance SPAS plans by.
+"""How much consecutive releases differ: the three running estimates SPAS may plan by, as the paper gives them.
 
-Each takes, at a release, the mean square and the mean absolute difference to the release before. All of it is computed
-from published values.
+Only the first subtracts the squared mean; the other two are mean squares. Each takes, at a release, the mean square and
+the mean absolute difference to the release before. All of it is computed from published values.
 """
 
 from __future__ import annotations
