@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from penstock.noise import SecureNoise, digits
 from penstock.noise.keystream import Bytes
+from penstock.noise.secure import STEP_PLACES
 
 FURTHER = 64
 GRID = 256  # bits of the integers in which distributions are computed
@@ -190,17 +191,22 @@ def test_a_rational_coin_has_exactly_its_chance(chance: Fraction, word_bits: int
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.fractions(Fraction(1, 10**9), 60), st.sampled_from([8, 16, 32, 64]))
-def test_an_exponential_coin_has_exactly_its_chance(x: Fraction, word_bits: int) -> None:
-    """The same for ``bernoulli_exp``, whose digits are tested against series in test_noise_digits."""
+@given(st.fractions(Fraction(1, 10**9), 60), st.integers(0, 8), st.sampled_from([8, 16, 32, 64]))
+def test_an_exponential_coin_has_exactly_its_chance(rate: Fraction, place: int, word_bits: int) -> None:
+    """A step of 2**place hangs on the coin of that place alone; its digits are tested in test_noise_digits."""
     tape, bits = Tape(), word_bits + 2 * FURTHER
     noise = SecureNoise(word_bits=word_bits, source=tape)
+    size = word_bits // 8
+    others = [(digits.of_exp(rate * 2**i)(word_bits) + 1) % 2**word_bits for i in range(STEP_PLACES)]
 
     def throw(u: int) -> bool:
-        tape.load(*pieces_of(u, word_bits))
-        return bool(noise.bernoulli_exp([x])[0])
+        word, *rest = pieces_of(u, word_bits)
+        words = [other.to_bytes(size, "little") for other in others]
+        words[place] = word
+        tape.load(b"".join(words), *rest)
+        return bool(noise.bernoulli_exp(rate, np.array([2**place]))[0])
 
-    assert threshold(throw, bits) == digits.of_exp(x)(bits)
+    assert threshold(throw, bits) == digits.of_exp(rate * 2**place)(bits)
 
 
 @settings(deadline=None)
@@ -214,19 +220,13 @@ def test_all_256_words_of_a_rational_coin(chance: Fraction) -> None:
         assert fallen.tolist() == [word < floor or (word == floor and falls) for word in range(256)]
 
 
-@pytest.mark.parametrize("below", [{0}, {1}, {2}, {0, 2}, set(), {0, 1, 2}])
-def test_exponential_coins_go_on_each_with_its_own_digits(below: set[int]) -> None:
-    """Three coins are equal at once among certain ones, whose words do not matter; each compares its own digits."""
-    exponents = [Fraction(0), Fraction(1, 3), Fraction(2), Fraction(0), Fraction(7, 5)]
-    longer = [digits.of_exp(x)(72) for x in exponents if x]
-    words = [floor >> 64 for floor in longer]
+@given(st.integers(0, 2**12 - 1), st.integers(0, 2**12 - 1))
+def test_a_step_falls_if_the_coins_of_all_its_places_do(step: int, heads: int) -> None:
+    """exp(-rate * step) is a product over the binary places that are 1; the other coins are thrown and ignored."""
     tape = Tape()
-    tape.load(
-        bytes([7, words[0], words[1], 254, words[2]]),
-        *(further(floor % 2**64 + (-1 if i in below else 1)) for i, floor in enumerate(longer)),
-    )
-    fallen = SecureNoise(word_bits=8, source=tape).bernoulli_exp(exponents)
-    assert fallen.tolist() == [True, 0 in below, 1 in below, True, 2 in below]
+    tape.load(b"".join(b"\0\0" if heads >> i & 1 else b"\xff\xff" for i in range(STEP_PLACES)))
+    fallen = SecureNoise(word_bits=16, source=tape).bernoulli_exp(Fraction(1, 1000), np.array([step]))
+    assert fallen.tolist() == [step & ~heads == 0]
     assert not tape.pieces
 
 

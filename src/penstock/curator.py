@@ -91,12 +91,11 @@ class Curator:
             raise BadInput("nearest chooses among one query or more, each with a single number as its value.")
         counts = self._desk.counts(snapshot)
         self._desk.charge(e, envelope, None)
-        most = max(query.sensitivity(self.model) for query in queries)
+        rate = Fraction(e.nano, 2 * max(query.sensitivity(self.model) for query in queries) * NANO)
 
         def choose() -> int:
-            scores = [int(query(counts, None)[0]) for query in queries]
-            excess = [Fraction(e.nano * (score - min(scores)), 2 * most * NANO) for score in scores]
-            heads = self._desk.noise.bernoulli_exp(excess)
+            scores = np.array([query(counts, None)[0] for query in queries])
+            heads = self._desk.noise.bernoulli_exp(rate, scores - scores.min())
             order = self._desk.noise.order(len(scores))
             # the first in random order whose coin fell; the best one's coin always falls
             return int(order[np.argmax(heads[order])])

@@ -78,7 +78,7 @@ class NoNoise:
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> NoReturn:
         self._refuse()
 
-    def bernoulli_exp(self, exponents: Sequence[Fraction]) -> NoReturn:
+    def bernoulli_exp(self, rate: Fraction, steps: Ints) -> NoReturn:
         self._refuse()
 
     def order(self, size: int) -> NoReturn:

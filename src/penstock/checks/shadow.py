@@ -159,8 +159,8 @@ class Shadow:
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
         return self._noise.bernoulli(chance, shape)
 
-    def bernoulli_exp(self, exponents: Sequence[Fraction]) -> Mask:
-        return self._noise.bernoulli_exp(exponents)
+    def bernoulli_exp(self, rate: Fraction, steps: Ints) -> Mask:
+        return self._noise.bernoulli_exp(rate, steps)
 
     def order(self, size: int) -> NDArray[np.intp]:
         return self._noise.order(size)

@@ -50,9 +50,9 @@ def demo(
     shown = track(made.items(), "Publishing", console=Console(stderr=True), transient=True)
     outcomes = {key: _published(stream, mechanism) for key, mechanism in shown}
     console.print(
-        f"\n[bold]{steps} time units of a made-up {kind} stream, {bins} bins.[/]\nEach mechanism publishes it on its own."
-        f" Whatever happens to one person within any {w} units changes the probability of anything that one of them"
-        f" publishes by a factor of at most exp({model.epsilon}).\n"
+        f"\n[bold]{steps} time units of a made-up {kind} stream, {bins} bins.[/]\n"
+        f"Each mechanism publishes it on its own. Whatever happens to one person within any {w} units changes the"
+        f" probability of anything that one of them publishes by a factor of at most exp({model.epsilon}).\n"
     )
     console.print(_table(stream, outcomes, w))
     widest = int(stream.counts.mean(axis=0).argmax())

@@ -33,8 +33,8 @@ class Noise(Protocol):
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
         """Coins that fall True with probability ``chance``."""
 
-    def bernoulli_exp(self, exponents: Sequence[Fraction]) -> Mask:
-        """One coin for each exponent x >= 0, True with probability exp(-x)."""
+    def bernoulli_exp(self, rate: Fraction, steps: Ints) -> Mask:
+        """One coin for each of ``steps``, whole numbers from 0 to 2**62: True with probability exp(-rate * step)."""
 
     def order(self, size: int) -> NDArray[np.intp]:
         """A uniformly random order of 0 .. size-1."""

@@ -17,7 +17,7 @@ from penstock.types import Ints, Mask
 class ScriptedNoise:
     """Laplace draws come from ``values`` in order and are ``then`` afterwards (or an error, if ``strict``).
 
-    A coin falls if its chance is a half or more; of several exponents only 0 falls, so that the best one is nearest.
+    A coin falls if its chance is a half or more; of several steps only 0 falls, so that the best one is nearest.
 
     >>> ScriptedNoise([3, -1]).laplace(Fraction(10), 3)
     array([ 3, -1,  0])
@@ -49,8 +49,9 @@ class ScriptedNoise:
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
         return np.full(shape, chance >= Fraction(1, 2))
 
-    def bernoulli_exp(self, exponents: Sequence[Fraction]) -> Mask:
-        return np.array([x == 0 for x in exponents], np.bool_)
+    def bernoulli_exp(self, rate: Fraction, steps: Ints) -> Mask:
+        certain: Mask = np.equal(steps, 0)
+        return certain
 
     def order(self, size: int) -> NDArray[np.intp]:
         return np.arange(size)

@@ -28,6 +28,7 @@ from penstock.types import Ints, Mask
 
 BLOCK_COINS = 1 << 17
 FURTHER_BITS = 64
+STEP_PLACES = 63
 
 Words = NDArray[Any]  # unsigned words of the chosen width
 _FACTORS = np.array([1, -1, 0, 0], np.int64)  # by the sign coin and the zero coin
@@ -39,6 +40,13 @@ def _row_floors(numerator: int, denominator: int, row: int, bits: int) -> Words:
     """First digits of every coin of one draw: sign, zero, places of the geometric."""
     *places, zero = digits.laplace_floors(Fraction(numerator, denominator), row - 2, bits)
     return np.array([1 << (bits - 1), zero, *places], f"<u{bits // 8}")
+
+
+@lru_cache(maxsize=64)
+def _place_floors(numerator: int, denominator: int, bits: int) -> Words:
+    """First digits of exp(-rate * 2**i) for every binary place i of a step."""
+    rate = Fraction(numerator, denominator)
+    return np.array([digits.of_exp(rate * 2**i)(bits) for i in range(STEP_PLACES)], f"<u{bits // 8}")
 
 
 def _row_length(scale: Fraction) -> int:
@@ -119,14 +127,21 @@ class SecureNoise:
             block[:] = self._throw(len(block), lambda _: digits.of_fraction(chance))
         return fallen.reshape(shape)
 
-    def bernoulli_exp(self, exponents: Sequence[Fraction]) -> Mask:
+    def bernoulli_exp(self, rate: Fraction, steps: Ints) -> Mask:
+        # exp(-rate * step) is the product of exp(-rate * 2**i) over the binary places of step. All the coins of all
+        # places are thrown, and those of places that are 0 are ignored: the steps are secret, the time is not
         self._tiled = None
-        fallen = np.empty(len(exponents), np.bool_)
-        for start in range(0, len(exponents), BLOCK_COINS):
-            chances = [digits.of_exp(x) for x in exponents[start : start + BLOCK_COINS]]
-            self._floors[: len(chances)] = [chance(self.word_bits) for chance in chances]
-            fallen[start : start + len(chances)] = self._throw(len(chances), chances.__getitem__)
-        return fallen | np.array([x == 0 for x in exponents], np.bool_)  # certain, and thrown all the same
+        fallen = np.empty(len(steps), np.bool_)
+        places = np.arange(STEP_PLACES)
+        for start in range(0, len(steps), BLOCK_COINS // STEP_PLACES):
+            block = np.asarray(steps[start : start + BLOCK_COINS // STEP_PLACES], np.int64)
+            coins = len(block) * STEP_PLACES
+            table = _place_floors(rate.numerator, rate.denominator, self.word_bits)
+            self._floors[:coins].reshape(-1, STEP_PLACES)[:] = table
+            heads = self._throw(coins, lambda i: digits.of_exp(rate * 2 ** (i % STEP_PLACES)))
+            needed = (block[:, np.newaxis] >> places) & 1 == 1
+            fallen[start : start + len(block)] = (heads.reshape(-1, STEP_PLACES) | ~needed).all(axis=1)
+        return fallen
 
     def order(self, size: int) -> NDArray[np.intp]:
         keys = np.empty(size, "<u8")

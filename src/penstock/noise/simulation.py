@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.types import Ints, Mask
+from penstock.types import Floats, Ints, Mask
 
 
 class SimulationNoise:
@@ -37,8 +37,9 @@ class SimulationNoise:
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
         return self._rng.random(shape) < float(chance)
 
-    def bernoulli_exp(self, exponents: Sequence[Fraction]) -> Mask:
-        return self._rng.random(len(exponents)) < np.exp([-float(x) for x in exponents])
+    def bernoulli_exp(self, rate: Fraction, steps: Ints) -> Mask:
+        chances: Floats = np.exp(-float(rate) * steps)
+        return self._rng.random(len(steps)) < chances
 
     def order(self, size: int) -> NDArray[np.intp]:
         return self._rng.permutation(size).astype(np.intp)
