@@ -6,6 +6,7 @@ import difflib
 import importlib
 import pkgutil
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 from penstock import mechanisms as folder
@@ -13,17 +14,21 @@ from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
 
 
-@lru_cache(maxsize=1)
-def mechanisms() -> dict[str, type[Mechanism]]:
-    """Every mechanism by its key, which is its file name."""
+def found_in(folder: ModuleType) -> dict[str, type[Mechanism]]:
+    """The mechanism in each file of a package, by the name of the file."""
     found = {}
     for entry in pkgutil.iter_modules(folder.__path__):
         module = importlib.import_module(f"{folder.__name__}.{entry.name}")
         for value in vars(module).values():
             if isinstance(value, type) and issubclass(value, Mechanism) and value.__module__ == module.__name__:
                 found[entry.name] = value
-    del found["base"]
     return found
+
+
+@lru_cache(maxsize=1)
+def mechanisms() -> dict[str, type[Mechanism]]:
+    """Every mechanism by its key, which is its file name."""
+    return {key: found for key, found in found_in(folder).items() if found is not Mechanism}
 
 
 def mechanism(key: str) -> type[Mechanism]:

@@ -64,12 +64,17 @@ def unseal(snapshot: Snapshot) -> Ints:
     return snapshot._counts
 
 
+def as_array(values: ArrayLike) -> NDArray[Any]:
+    """Counts as numpy sees them, unless their rows differ in length."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise BadCounts("counts must have as many bins in every row; fill in what is missing.") from None
+
+
 def as_counts(values: ArrayLike) -> Ints:
     """A private, read-only copy of ``values`` as whole numbers, or a refusal that names no value."""
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise BadCounts("counts must be one row of numbers; got rows of different lengths.") from None
+    array = as_array(values)
     if array.ndim != 1 or array.size == 0:
         raise BadCounts(f"counts must be one row of at least one bin; got an array of shape {array.shape}.")
     if array.dtype.kind == "O":

@@ -6,12 +6,11 @@ promise it guards; the tests demand that the check finds it.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from dataclasses import dataclass
 from typing import ClassVar
 
 from penstock.audit import broken
+from penstock.catalogue import found_in
 from penstock.checks import Kernel, Subject
 from penstock.mechanisms.base import Mechanism
 from penstock.models import PrivacyModel, WEvent
@@ -39,10 +38,4 @@ class Planted(Mechanism):
 
 def planted() -> dict[str, type[Planted]]:
     """Every planted failure by its file name."""
-    found = {}
-    for entry in pkgutil.iter_modules(broken.__path__):
-        module = importlib.import_module(f"{broken.__name__}.{entry.name}")
-        for value in vars(module).values():
-            if isinstance(value, type) and issubclass(value, Planted) and value.__module__ == module.__name__:
-                found[entry.name] = value
-    return found
+    return {key: found for key, found in found_in(broken).items() if issubclass(found, Planted)}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from penstock.errors import BadCounts, BadInput
-from penstock.types import Ints, Snapshot, as_counts
+from penstock.types import Ints, Snapshot, as_array, as_counts
 
 
 class Stream:
@@ -19,10 +18,7 @@ class Stream:
     """
 
     def __init__(self, counts: ArrayLike, *, presence: Sequence[Sequence[str]] | None = None, name: str = "") -> None:
-        try:
-            rows = np.asarray(counts)
-        except ValueError:
-            raise BadCounts("a stream needs as many counts in every row; fill in what is missing.") from None
+        rows = as_array(counts)
         if rows.ndim != 2 or rows.size == 0:
             raise BadCounts(f"a stream needs one row of counts a time unit; got an array of shape {rows.shape}.")
         if presence is not None and len(presence) != len(rows):
