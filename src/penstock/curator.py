@@ -11,7 +11,7 @@ import decimal
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,9 @@ H = TypeVar("H", bound=Handle)
 class Curator:
     """Answers paid questions about one stream under one privacy model."""
 
+    ledger_type: ClassVar[type[Ledger]] = Ledger  # planted failures put broken ones here
+    segment_type: ClassVar[type[Segment]] = Segment
+
     def __init__(
         self,
         model: PrivacyModel,
@@ -47,12 +50,9 @@ class Curator:
         at_least_one("bins", bins)
         self.model = model
         self.bins = bins
-        self._ledger = self._make_ledger(population, journal)
+        self._ledger = self.ledger_type(model, population=population, journal=journal)
         self._desk = Desk(model, bins, self._ledger, noise or SecureNoise(), answers)
         self._handles: list[Handle] = []
-
-    def _make_ledger(self, population: Population | None, journal: Journal | None) -> Ledger:
-        return Ledger(self.model, population=population, journal=journal)
 
     # ---- what a mechanism may ask -----------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class Curator:
 
     def segment(self, plan: SegmentPlan | None = None) -> Segment:
         """Sparse-vector segments, one after another. Made in ``begin``."""
-        return self._issue(Segment(self._desk, len(self._handles), plan))
+        return self._issue(self.segment_type(self._desk, len(self._handles), plan))
 
     def pool(self, reads: int = 1) -> Pool:
         """Sums over time that pay on arrival. Made in ``begin``."""

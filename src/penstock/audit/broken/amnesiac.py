@@ -23,9 +23,7 @@ class ShortLedger(Ledger):
 class ShortCurator(Curator):
     """A curator who keeps such a ledger."""
 
-    def _make_ledger(self, *parties: Any) -> Ledger:
-        population, journal = parties
-        return ShortLedger(self.model, population=population, journal=journal)
+    ledger_type = ShortLedger
 
 
 @dataclass(kw_only=True)

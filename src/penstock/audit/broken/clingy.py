@@ -22,8 +22,7 @@ class ClingySegment(Segment):
 class ClingyCurator(Curator):
     """Hands out such segments."""
 
-    def segment(self, plan: SegmentPlan | None = None) -> Segment:
-        return self._issue(ClingySegment(self._desk, len(self._handles), plan))
+    segment_type = ClingySegment
 
 
 @dataclass(kw_only=True)

@@ -22,8 +22,7 @@ class EndlessSegment(Segment):
 class EndlessCurator(Curator):
     """Hands out such segments."""
 
-    def segment(self, plan: SegmentPlan | None = None) -> Segment:
-        return self._issue(EndlessSegment(self._desk, len(self._handles), plan))
+    segment_type = EndlessSegment
 
 
 @dataclass(kw_only=True)

@@ -32,9 +32,7 @@ class FloatLedger(Ledger):
 class FloatCurator(Curator):
     """A curator who keeps such a ledger."""
 
-    def _make_ledger(self, *parties: Any) -> Ledger:
-        population, journal = parties
-        return FloatLedger(self.model, population=population, journal=journal)
+    ledger_type = FloatLedger
 
 
 @dataclass(kw_only=True)

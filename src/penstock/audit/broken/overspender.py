@@ -1,7 +1,7 @@
 """Spends the whole epsilon at every step, on a ledger that never refuses."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from penstock.audit.planted import Planted
 from penstock.checks import Kernel
@@ -21,9 +21,7 @@ class PermissiveLedger(Ledger):
 class PermissiveCurator(Curator):
     """A curator who keeps such a ledger."""
 
-    def _make_ledger(self, *parties: Any) -> Ledger:
-        population, journal = parties
-        return PermissiveLedger(self.model, population=population, journal=journal)
+    ledger_type = PermissiveLedger
 
 
 @dataclass(kw_only=True)

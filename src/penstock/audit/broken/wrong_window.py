@@ -22,9 +22,7 @@ class HastyLedger(Ledger):
 class HastyCurator(Curator):
     """A curator who keeps such a ledger."""
 
-    def _make_ledger(self, *parties: Any) -> Ledger:
-        population, journal = parties
-        return HastyLedger(self.model, population=population, journal=journal)
+    ledger_type = HastyLedger
 
 
 @dataclass(kw_only=True)
