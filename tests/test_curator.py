@@ -299,3 +299,12 @@ def test_a_sampled_count_tells_no_more_than_it_costs(e: float, rate: float) -> N
 
     losses = [np.abs(np.log(density(n + 1) / density(n))).max() for n in range(6)]
     assert 0.9 * e < max(losses) <= e + 1e-9
+
+
+@pytest.mark.parametrize("e", [0.5, "0.5", 1])
+def test_a_budget_that_is_not_an_epsilon_is_refused_unpaid(e: Any) -> None:
+    curator, snapshot = at_work(Untouchable())
+    for ask in (lambda: curator.ask(snapshot, Counts(), e), lambda: curator.nearest(snapshot, [Distance(COUNTS)], e)):
+        with pytest.raises(BadInput, match="a budget is an Epsilon"):
+            ask()
+    assert curator.remaining() == Epsilon(1)

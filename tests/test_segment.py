@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -281,3 +282,14 @@ def test_no_pattern_tells_more_than_the_lemma_says(c: int, u: float, v: float) -
                 assert bound <= (u + c * v) + v * inside + 1e-9  # the span, and the points in W
                 worst = max(worst, loss / (u + 2 * v * c))
     assert worst > 0.5  # the bound is no idle one
+
+
+@pytest.mark.parametrize("threshold", [float(2**60), 0.5, "3"])
+def test_a_threshold_that_is_not_whole_is_refused_unpaid(threshold: Any) -> None:
+    """Added to a large float, rho would be rounded away."""
+    bench = Bench([0, 0])
+    snapshot = bench.unit()
+    with pytest.raises(BadInput, match="a threshold is a whole number"):
+        bench.segment.above(snapshot, Distance([0]), threshold, then=Epsilon(0))
+    assert bench.curator.remaining() == Epsilon(1)
+    assert bench.noise.scales == []

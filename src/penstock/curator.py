@@ -70,7 +70,7 @@ class Curator:
         counts = self._desk.counts(snapshot)
         if isinstance(e, Sequence):
             return self._ask_each(counts, query, as_nano(e, self.model.epsilon), chosen, envelope)
-        scale = scale_of(query.sensitivity(self.model), e.nano)
+        scale = scale_of(query.sensitivity(self.model), spendable(e).nano)
         touched = query.touches(chosen)
         self._desk.charge(e, envelope, touched)
         question = Question("ask", scale, size, touched, (query, envelope))

@@ -148,6 +148,8 @@ def read_only(array: Array) -> Array:
 
 def spendable(e: Epsilon) -> Epsilon:
     """Refuse to spend nothing: no budget means no answer, never an answer without noise."""
+    if not isinstance(e, Epsilon):
+        raise BadInput(f"a budget is an Epsilon; write Epsilon({str(e)!r}).")
     if not e:
         raise BadInput("a question costs at least one nano-epsilon; republish instead.")
     return e

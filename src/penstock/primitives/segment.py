@@ -11,11 +11,12 @@ yes inside W moves by 2 D, a yes outside W by D. Nothing is assumed about the qu
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
 
 from penstock.desk import Desk, Question, scale_of, spendable
 from penstock.epsilon import Epsilon
@@ -105,7 +106,7 @@ class Segment:
         """Compare the query (one number) with ``threshold``, keeping ``then`` free for the release a yes leads to."""
         if self.plan is None or self.left == 0:
             raise BadInput("the run of this segment is over; renew it with a plan.")
-        counts, whole = self._desk.counts(snapshot), operator.index(threshold)  # a float could swallow rho
+        counts, whole = self._desk.counts(snapshot), as_whole(threshold)
         plan, v, ledger = self.plan, self.plan.v, self._desk.ledger
         opening = not self.running
         if not ledger.can(self._span, decide=v + plan.opening if opening else v, publish=then):
@@ -167,6 +168,13 @@ class Segment:
             self.retire()
         else:
             self._rho = sealed["rho"]
+
+
+def as_whole(threshold: object) -> int:
+    """Refuse a threshold that is not a whole number: adding rho to a large float would swallow it."""
+    if isinstance(threshold, (int, np.integer)):
+        return int(threshold)
+    raise BadInput("a threshold is a whole number; round it up, which is public.")
 
 
 @lru_cache(maxsize=64)
