@@ -166,10 +166,17 @@ class Curator:
         """What the current unit has cost so far."""
         return Epsilon.of_nano(self._ledger.charged)
 
-    def retire(self) -> None:
-        """A step has failed: end all segments, empty all pools, close all groups. What was paid stays paid."""
+    def check(self, snapshot: Snapshot) -> None:
+        """Refuse a snapshot that is not of the next time unit, or has other bins, and change nothing."""
+        self._desk.check(snapshot)
+
+    def retire(self, last: int | None = None) -> None:
+        """A step has failed: end all segments, empty all pools, close all groups. What was paid stays paid.
+
+        ``last`` is given when nobody knows what the failed step has read: then it may have read up to that unit.
+        """
         for handle in self._handles:
-            handle.retire()
+            handle.retire(last)
 
     def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The public and the sealed part of the state. Noise has no state to save."""

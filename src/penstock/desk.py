@@ -30,7 +30,8 @@ class Question(NamedTuple):
     """What is about to be answered; all of it is public, and determined before the answer is.
 
     ``scale`` of the noise (None: several), number of Laplace values it ``draws``, ``bins`` it is about (None: all), and
-    ``details``: query, threshold, envelope, number of the handle, whatever else the verb was given.
+    ``details``: query, threshold, envelope, number of the handle, whatever else the verb was given. ``hides`` says that
+    answering changes what is kept sealed, so that the state has to be saved along with the answer.
     """
 
     verb: str
@@ -38,6 +39,7 @@ class Question(NamedTuple):
     draws: int
     bins: Bins | None
     details: tuple[Any, ...]
+    hides: bool = False
 
 
 class Answers(Protocol):
@@ -86,10 +88,15 @@ class Desk:
         self.answer = answers
         self._paid_by_bin: dict[str | None, Ints] = {}
 
-    def begin_unit(self, snapshot: Snapshot) -> None:
-        """Turn to the next time unit, under a fresh key."""
+    def check(self, snapshot: Snapshot) -> None:
+        """Refuse a snapshot that cannot be the next one."""
         if snapshot.bins != self.bins:
             raise BadInput(f"the stream has {self.bins} bins and this snapshot {snapshot.bins}; pass all bins, always.")
+        self.ledger.check(snapshot.t, snapshot.present)
+
+    def begin_unit(self, snapshot: Snapshot) -> None:
+        """Turn to the next time unit, under a fresh key."""
+        self.check(snapshot)
         self.ledger.advance(snapshot.t, snapshot.present)
         self.noise.rekey()
         self._paid_by_bin.clear()
@@ -163,8 +170,8 @@ def as_nano(budgets: Sequence[Epsilon], most: Epsilon) -> Ints:
 class Handle(Protocol):
     """A piece of sealed state that a mechanism holds but cannot look into: a segment, a pool, a grouper."""
 
-    def retire(self) -> None:
-        """Give up the secret part; what was paid stays paid."""
+    def retire(self, last: int | None = None) -> None:
+        """Give up the secret part; what was paid stays paid. ``last``: the latest unit it may have read, if not known."""
 
     def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The public and the sealed part."""

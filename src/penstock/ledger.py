@@ -21,6 +21,7 @@ from penstock.meters import NOBODY, Meter, Roll
 from penstock.models import MContext, PrivacyModel
 
 ENVELOPES = ("decide", "publish", "monitor", "quality")
+LOST = "lost"  # the label of what a step that nobody saw the end of may have spent; no mechanism can use it
 
 
 Journal = Callable[[Fact], None]
@@ -93,12 +94,18 @@ class Ledger:
         for envelope, limit in envelopes.items():
             self._caps[known(envelope)] = (self.model.meter(), limit.nano)
 
-    def advance(self, t: int, present: Sequence[str] | None) -> None:
-        """Move to unit ``t``, which must be the next one."""
+    def check(self, t: int, present: Sequence[str] | None) -> None:
+        """Refuse what ``advance`` would refuse, and change nothing."""
         if t != self.t + 1:
             raise OutOfOrder(f"time units come one after another; expected t={self.t + 1}, got t={t}.")
         if self.model.horizon_bound and t > self.model.window:
             raise HorizonReached(f"the stream was declared for {self.model.window} time units; t={t} is past that.")
+        if self._roll:
+            self._roll.check(present)
+
+    def advance(self, t: int, present: Sequence[str] | None) -> None:
+        """Move to unit ``t``, which must be the next one."""
+        self.check(t, present)
         rows = self._roll.rows(present) if self._roll else NOBODY
         self.t, self.charged = t, 0
         for meter in self._meters():
@@ -125,6 +132,17 @@ class Ledger:
             meter, limit = self._caps[envelope]
             left = min(left, limit - meter.total)
         return Epsilon.of_nano(left)
+
+    def remaining_next(self) -> Epsilon:
+        """The most that the next unit can cost, before it has begun."""
+        return Epsilon.of_nano(self.model.epsilon.nano - self._meter.total + self._meter.leaving)
+
+    def lose(self, most: Epsilon) -> None:
+        """Nobody knows what was drawn in the current unit: count ``most`` of it as spent, as far as the law allows."""
+        lost = min(most, self.remaining())
+        if lost:
+            self._move(lost.nano, LOST, lost.nano)
+            self._book(Point(self.t, lost, LOST))
 
     def add(self, e: Epsilon, envelope: str, *, within: Epsilon | None = None) -> None:
         """Charge ``e`` to the current unit, or refuse. ``within``: its cost inside the envelope, where that differs."""

@@ -28,6 +28,10 @@ class Meter(Protocol):
 
     total: int
 
+    @property
+    def leaving(self) -> int:
+        """How much of the total is certain to leave with the next unit, or all of it if who comes is not known."""
+
     def advance(self, present: Rows) -> None: ...
     def add(self, nano: int) -> None: ...
     def open(self, key: int, nano: int) -> None: ...
@@ -50,6 +54,10 @@ class WindowMeter:
         self.total = 0
         self._dated: dict[int, int] = {}  # last unit a charge concerns -> nano; older than the window is folded away
         self._open: dict[int, int] = {}
+
+    @property
+    def leaving(self) -> int:
+        return self._dated.get(self.t + 1 - self.window, 0)
 
     def advance(self, present: Rows) -> None:
         """Move to the next unit; what the window leaves behind is forgotten."""
@@ -116,6 +124,10 @@ class PresenceMeter:
         self._paid = np.zeros((0, m), np.int64)
         self._slot = np.zeros(0, np.int64)
         self._open: dict[int, tuple[int, NDArray[np.int64]]] = {}  # key -> nano, the slot of each user that holds it
+
+    @property
+    def leaving(self) -> int:
+        return self.total
 
     def advance(self, present: Rows) -> None:
         """The users in ``present`` are here in the next unit; each one's oldest presence leaves the ring."""
@@ -210,14 +222,20 @@ class Roll:
         self._key = os.urandom(32)
         self._row: dict[bytes, int] = {}
 
-    def rows(self, present: Sequence[str] | None) -> Rows:
-        """A row number for every user present; new users get new rows."""
-        if present is None:
-            raise BadPresence("m-context needs the users present in every time unit; give the snapshot present=[...].")
-        marks = [hmac.digest(self._key, user.encode(), hashlib.sha256)[:16] for user in present]
+    def check(self, present: Sequence[str] | None) -> None:
+        """Refuse what ``rows`` would refuse."""
+        marks = self._marks(present)
         if len(self._row) + sum(mark not in self._row for mark in marks) > self.limit:
             raise BadPresence(f"more than the declared {self.limit} users have been present; raise max_users.")
-        return np.array([self._row.setdefault(mark, len(self._row)) for mark in marks], np.intp)
+
+    def rows(self, present: Sequence[str] | None) -> Rows:
+        """A row number for every user present; new users get new rows."""
+        return np.array([self._row.setdefault(mark, len(self._row)) for mark in self._marks(present)], np.intp)
+
+    def _marks(self, present: Sequence[str] | None) -> list[bytes]:
+        if present is None:
+            raise BadPresence("m-context needs the users present in every time unit; give the snapshot present=[...].")
+        return [hmac.digest(self._key, user.encode(), hashlib.sha256)[:16] for user in present]
 
     def save(self) -> dict[str, Any]:
         return {"key": self._key, "marks": np.frombuffer(b"".join(self._row), np.uint8)}

@@ -134,6 +134,19 @@ class Mechanism(ABC):
             raise
         return self.last
 
+    def pass_over(self, snapshot: Snapshot, lost: Epsilon | None = None) -> Release:
+        """One time unit that reads nothing: republish, for nothing.
+
+        ``lost`` is what a step that nobody saw the end of may have spent on this unit. Whatever is sealed may have been
+        used in it, so it is given up.
+        """
+        self.curator.begin_unit(snapshot)
+        if lost is not None:
+            self.curator.ledger.lose(lost)
+            self.curator.retire(snapshot.t)
+        self.last = self.republish(snapshot)
+        return self.last
+
     def save(self, key: bytes | None = None) -> State:
         """The state between two steps. Without a key nothing sealed is written, and loading retires it."""
         public, sealed = self.curator.save()

@@ -57,7 +57,7 @@ class Grouper:
         self._desk.charge(self.e, "monitor", None)
         joining = self._open.copy()
         # each bin draws once: threshold noise where it opens, query noise where it compares
-        question = Question("extend", None, self._desk.bins, None, (self.number, limits, joining))
+        question = Question("extend", None, self._desk.bins, None, (self.number, limits, joining), hides=True)
         joined = self._desk.answer(question, lambda: self._compare(counts, limits, joining))
         self._length = np.where(joining & joined, self._length + 1, 1)
         self._open = joined & (self._length < self.max_length)
@@ -80,7 +80,7 @@ class Grouper:
         self._rho = np.where(joining, self._rho, noise)
         return joined
 
-    def retire(self) -> None:
+    def retire(self, last: int | None = None) -> None:
         """Close every group and forget its members."""
         self._open[:] = False
         self._rho[:] = 0

@@ -63,7 +63,7 @@ class Pool:
         self._least[chosen] = np.where(held, np.minimum(self._least[chosen], e.nano), e.nano)
         self._size[chosen] += 1
         self._sums[chosen] += np.minimum(counts[chosen], LARGEST_MEMBER)
-        self._desk.answer(Question("absorb", None, 0, chosen, (self.number, e)), lambda: None)  # which tells nothing
+        self._tell_nothing("absorb", chosen, e)
 
     def settle(self, bins: ArrayLike | None = None) -> Ints:
         """The noisy sum of each of ``bins``, at no further cost; a bin is emptied with its last read."""
@@ -74,7 +74,7 @@ class Pool:
         levels = Levels.of(self._desk.model.sensitivity, nano)
         self._reads_left[chosen] -= 1
         last = self._reads_left[chosen] == 0
-        question = Question("settle", None, len(chosen), chosen, (self.number, last))
+        question = Question("settle", None, len(chosen), chosen, (self.number, last), hides=True)
         drawn = self._desk.noisy_each(question, levels, lambda: self._sums[chosen])
         self._empty(chosen[last])
         return drawn
@@ -82,15 +82,19 @@ class Pool:
     def drop(self, bins: ArrayLike | None = None) -> None:
         """Empty ``bins`` unread."""
         chosen = self._chosen(bins)
-        self._desk.answer(Question("drop", None, 0, chosen, (self.number,)), lambda: None)  # which tells nothing
+        self._tell_nothing("drop", chosen)
         self._empty(chosen)
+
+    def _tell_nothing(self, verb: str, chosen: Bins, *details: Epsilon) -> None:
+        """An entry in the transcript for what is done without an answer."""
+        self._desk.answer(Question(verb, None, 0, chosen, (self.number, *details), hides=True), lambda: None)
 
     def _empty(self, chosen: Bins) -> None:
         self._sums[chosen] = 0
         self._size[chosen] = 0
         self._reads_left[chosen] = self.reads
 
-    def retire(self) -> None:
+    def retire(self, last: int | None = None) -> None:
         """Empty every bin."""
         self._empty(self._all)
 

@@ -114,7 +114,7 @@ class Segment:
         sensitivity = self._fixed_sensitivity(query)
         scale_of(sensitivity, plan.u.nano)  # refused now rather than when rho is drawn
         details = (self.number, query, whole, then)
-        question = Question("above", scale_of(sensitivity, v.nano), 2 if opening else 1, None, details)
+        question = Question("above", scale_of(sensitivity, v.nano), 2 if opening else 1, None, details, hides=opening)
         if self._span is None:
             self._span = ledger.open(plan.opening, "decide").key
         ledger.touch(self._span)
@@ -148,11 +148,11 @@ class Segment:
             self.retire()
         return Verdict.ABOVE
 
-    def retire(self) -> None:
+    def retire(self, last: int | None = None) -> None:
         """End the run: forget rho and close the span at the last comparison."""
         self.left, self._rho = 0, None
         if self._span is not None:
-            self._desk.ledger.close(self._span, self._last)
+            self._desk.ledger.close(self._span, self._last if last is None else last)
             self._span = None
 
     def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
