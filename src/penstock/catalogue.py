@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from functools import lru_cache
@@ -12,6 +11,7 @@ from typing import Any
 from penstock import mechanisms as folder
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
+from penstock.models import nearest
 
 
 def found_in(folder: ModuleType) -> dict[str, type[Mechanism]]:
@@ -35,9 +35,7 @@ def mechanism(key: str) -> type[Mechanism]:
     """The mechanism of this key."""
     found = mechanisms()
     if key.lower() not in found:
-        near = difflib.get_close_matches(key.lower(), found, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise BadInput(f"no mechanism is called {key!r}; there are {', '.join(found)}.{hint}")
+        raise BadInput(f"no mechanism is called {key!r}; there are {', '.join(found)}.{nearest(key, found)}")
     return found[key.lower()]
 
 

@@ -187,11 +187,16 @@ class Curator:
             {"ledger": sealed, "handles": [part for _, part in held]},
         )
 
-    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
-        """Take up a saved state. Without the sealed part, what was sealed is retired, which is sound."""
+    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None, *, retire: bool = True) -> None:
+        """Take up a saved state. Without the sealed part, what was sealed is retired, which is sound.
+
+        With ``retire=False`` it is left blank instead, for a caller who plays back recorded answers first and calls
+        ``retire`` then: nothing that is asked meanwhile looks at it.
+        """
         self._ledger.load(public["ledger"], sealed and sealed["ledger"])
         for number, (handle, part) in enumerate(zip(self._handles, public["handles"], strict=True)):
-            handle.load(part, sealed and sealed["handles"][number])
+            blank = None if retire else handle.save()[1]
+            handle.load(part, blank if sealed is None else sealed["handles"][number])
 
     def _issue(self, handle: H) -> H:
         if self._ledger.t:

@@ -171,7 +171,7 @@ class Handle(Protocol):
     """A piece of sealed state that a mechanism holds but cannot look into: a segment, a pool, a grouper."""
 
     def retire(self, last: int | None = None) -> None:
-        """Give up the secret part; what was paid stays paid. ``last``: the latest unit it may have read, if not known."""
+        """Give up the secret part; what was paid stays paid. ``last``: the latest unit it may have read, if unknown."""
 
     def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The public and the sealed part."""

@@ -15,9 +15,11 @@ user has in one unit. All of it is public, and nothing else decides a sensitivit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -168,6 +170,50 @@ class MContext(PrivacyModel):
         units = [t for t, here in enumerate(presence) if user in here]
         start = int(rng.integers(1 - self.m, len(units)))
         return units[max(start, 0) : start + self.m]
+
+
+MODELS: dict[str, type[PrivacyModel]] = {
+    re.sub("(?<=.)(?=[A-Z])", "-", model.__name__).lower(): model for model in PrivacyModel.__subclasses__()
+}
+
+
+def described(model: PrivacyModel) -> dict[str, Any]:
+    """The model as plain data, for files: ``{"name": "w-event", "epsilon": "1", "w": 120, ...}``."""
+    name = next(name for name, known in MODELS.items() if known is type(model))
+    return (
+        {"name": name}
+        | {field.name: getattr(model, field.name) for field in fields(model)}
+        | {"epsilon": str(model.epsilon)}
+    )
+
+
+def model_of(description: Mapping[str, Any]) -> PrivacyModel:
+    """The model that ``described`` was given.
+
+    >>> model_of({"name": "w-event", "epsilon": "0.5", "w": 12})
+    WEvent(epsilon=Epsilon('0.5'), neighbours='add-remove', per_unit=1, w=12)
+    """
+    parameters = dict(description)
+    name = str(parameters.pop("name", ""))
+    if name not in MODELS:
+        raise BadInput(f"a model is one of {', '.join(MODELS)}; got {name!r}.{nearest(name, MODELS)}")
+    model = MODELS[name]
+    known = [field.name for field in fields(model)]
+    for key in parameters:
+        if key not in known:
+            raise BadInput(
+                f"the {name} model has no parameter {key!r}; it has {', '.join(known)}.{nearest(key, known)}"
+            )
+    missing = [field.name for field in fields(model) if field.default is MISSING and field.name not in parameters]
+    if missing:
+        raise BadInput(f"the {name} model needs {' and '.join(missing)}; give it a value.")
+    return model(**parameters)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint for a misspelt word, if one of those known is near."""
+    near = difflib.get_close_matches(word.lower(), known, n=1)
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def at_least_one(name: str, value: object) -> None:

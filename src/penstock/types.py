@@ -23,22 +23,25 @@ LARGEST_COUNT = 2**53  # the public rule: above it a float could not have held t
 class Snapshot:
     """The true histogram of one time unit, sealed.
 
-    ``t`` and ``bins`` are public. The counts are copied in and cannot be changed; only the curator opens them
-    (``unseal`` is imported by the kernel and by nothing else, which the tests enforce). ``present`` lists the ids
-    of the users present in this unit and is needed under m-context only, where presence is public.
+    ``t``, ``bins`` and ``label`` (what the input calls the unit: a date, a week) are public. The counts are copied in
+    and cannot be changed; only the curator opens them (``unseal`` is imported by the kernel and by nothing else, which
+    the tests enforce). ``present`` lists the ids of the users present in this unit and is needed under m-context only,
+    where presence is public.
     """
 
-    __slots__ = ("__weakref__", "_counts", "bins", "present", "t")
+    __slots__ = ("__weakref__", "_counts", "bins", "label", "present", "t")
 
     t: int
     bins: int
+    label: str
     present: tuple[str, ...] | None
     _counts: Ints
 
-    def __init__(self, t: int, counts: ArrayLike, present: Iterable[str] | None = None) -> None:
+    def __init__(self, t: int, counts: ArrayLike, present: Iterable[str] | None = None, label: str = "") -> None:
         sealed = as_counts(counts)
         object.__setattr__(self, "t", as_unit(t))
         object.__setattr__(self, "bins", len(sealed))
+        object.__setattr__(self, "label", label or str(t))
         object.__setattr__(self, "present", None if present is None else as_presence(present))
         object.__setattr__(self, "_counts", sealed)
 

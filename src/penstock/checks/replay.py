@@ -6,10 +6,9 @@ back. If release or state differ, something besides the answers has seen the cou
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, NoReturn, TypeVar, cast
+from typing import ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,33 +22,8 @@ from penstock.noise import SimulationNoise
 from penstock.queries import Query
 from penstock.sealing import new_key
 from penstock.streams import Stream
+from penstock.transcript import Player, Recorder
 from penstock.types import Ints, Snapshot
-
-T = TypeVar("T")
-
-
-class Recorder:
-    """Answers truthfully and keeps a copy."""
-
-    def __init__(self) -> None:
-        self.tape: deque[tuple[Question, Any]] = deque()
-
-    def __call__(self, question: Question, compute: Callable[[], T]) -> T:
-        answer = compute()
-        self.tape.append((question, np.copy(answer) if isinstance(answer, np.ndarray) else answer))
-        return answer
-
-
-class Player:
-    """Answers from a recorded tape, without computing anything."""
-
-    def __init__(self, tape: deque[tuple[Question, Any]]) -> None:
-        self.tape = deque(tape)
-
-    def __call__(self, question: Question, compute: Callable[[], T]) -> T:
-        if not self.tape or described(self.tape[0][0]) != described(question):
-            raise CheckFailed(f"on other counts the mechanism asks something else: {question.verb}.")
-        return cast("T", self.tape.popleft()[1])
 
 
 def described(question: Question) -> bytes:
@@ -96,8 +70,10 @@ def non_interference(subject: Subject) -> None:
             before = mechanism.save(key)
             recorder.tape.clear()
             release = subject.step(mechanism, snapshot)
+            tape = [(described(question), answer) for question, answer in recorder.tape]
+            otherwise = CheckFailed(f"at t={snapshot.t}, on other counts, the mechanism asks something else.")
             for other in _other_counts(subject, stream, snapshot.t, rng):
-                player = Player(recorder.tape)
+                player = Player(tape, described, otherwise)
                 twin = subject.start(NoNoise(), answers=player)
                 twin.load(before, key)
                 _require_same_step(subject, twin, Snapshot(snapshot.t, other, snapshot.present), mechanism)

@@ -72,6 +72,18 @@ class Mechanism(ABC):
         """An instance for checks and documents; override it where a parameter has no default."""
         return cls(model=model, **options)
 
+    @classmethod
+    def parameter_fields(cls) -> list[Field[Any]]:
+        """The fields that configure a mechanism, besides its model."""
+        return [kept for kept in fields(cls) if kept.init and kept.name not in ("model", "allow_unproven")]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the mechanism was made with, besides its model, as plain data."""
+        values = {kept.name: getattr(self, kept.name) for kept in self.parameter_fields()}
+        plain = (int, float, str, bool, type(None), list)
+        return {name: value if isinstance(value, plain) else str(value) for name, value in values.items()}
+
     # ---- for authors ------------------------------------------------------------------------------------------------
 
     def validate(self) -> None:
@@ -156,7 +168,7 @@ class Mechanism(ABC):
         openly = codec.encode(whole)
         return State(openly, sealing.seal(codec.encode(sealed), key, beside=openly) if key is not None else b"")
 
-    def load(self, saved: State, key: bytes | None = None) -> None:
+    def load(self, saved: State, key: bytes | None = None, *, retire: bool = True) -> None:
         """Take up a saved state, in a mechanism that was started with the same parameters."""
         whole = codec.decode(saved.public)
         if whole["mechanism"] != self._signature():
@@ -166,7 +178,7 @@ class Mechanism(ABC):
         sealed = None
         if key is not None and saved.sealed:
             sealed = codec.decode(sealing.open_sealed(saved.sealed, key, beside=saved.public))
-        self.curator.load(whole["curator"], sealed)
+        self.curator.load(whole["curator"], sealed, retire=retire)
         self.last = _loaded_release(whole["last"])
         for name, value in whole["own"].items():
             held = getattr(self, name)

@@ -1,0 +1,109 @@
+"""A mechanism at work on a stream that is being stored: whatever it is told is taken down, so that it can be retold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from operator import attrgetter
+from typing import TypeVar
+
+import numpy as np
+
+from penstock.charges import Fact
+from penstock.curator import Curator
+from penstock.desk import Answers, Question
+from penstock.epsilon import Epsilon
+from penstock.errors import BadState
+from penstock.mechanisms.base import Mechanism, State
+from penstock.models import MContext
+from penstock.noise import Noise
+from penstock.store import Cause, Entry, SavedState
+from penstock.store.record import Source
+from penstock.transcript import Player, Recorder
+from penstock.types import Release, Snapshot
+
+T = TypeVar("T")
+
+STATE_EVERY = 100  # units after which a state is saved, to bound how much has to be played back
+
+
+class Session:
+    """A mechanism with its curator, from the last saved state on."""
+
+    def __init__(self, template: Mechanism, bins: int, noise: Noise | None) -> None:
+        self.facts: list[Fact] = []
+        self.source: Source | None = None  # the last release that is stored whole
+        self._recorder = Recorder()
+        self._answers: Answers = self._recorder
+        self._saved_at = 0
+        curator = Curator(template.model, bins, noise=noise, journal=self.facts.append, answers=self._answer)
+        self.mechanism = replace(template).start(curator)
+        self.ledger = curator.ledger
+
+    def _answer(self, question: Question, compute: Callable[[], T]) -> T:
+        return self._answers(question, compute)
+
+    def take_up(self, state: SavedState | None, source: Source | None, entries: list[Entry], key: bytes | None) -> None:
+        """Go where the stream was: load the state, and play back what followed. Without a key, secrets are given up."""
+        self.source = source
+        if state is not None:
+            self.mechanism.load(State(state.public, state.sealed), key, retire=not entries)
+            self._saved_at = state.t
+        for entry in entries:
+            self._retell(entry)
+        if state is not None and not (key and state.sealed):
+            self.mechanism.curator.retire()
+        self._answers = self._recorder
+
+    def _retell(self, entry: Entry) -> None:
+        otherwise = BadState(
+            f"this version of {type(self.mechanism).__name__} does not do again what it did at t={entry.t}; go on with"
+            f" version {entry.version}, which the release names."
+        )
+        self._answers = Player(entry.answers, attrgetter("verb"), otherwise)
+        release = self.step(self.blank(entry.t))
+        self.source = entry.whole(self.source)
+        told = (release.charged, self.facts) == (entry.charged, entry.facts)
+        if not told or not np.array_equal(release.values, self.source.values):
+            raise otherwise
+
+    def step(self, snapshot: Snapshot) -> Release:
+        """One time unit, as the mechanism decides."""
+        self._forget_unit()
+        return self.mechanism.step(snapshot)
+
+    def check(self, snapshot: Snapshot) -> None:
+        """Refuse a snapshot that cannot be the next one, and change nothing."""
+        self.mechanism.curator.check(snapshot)
+
+    def pass_over(self, snapshot: Snapshot, lost: Epsilon | None = None) -> Release:
+        """One time unit without looking at it."""
+        self._forget_unit()
+        return self.mechanism.pass_over(snapshot, lost)
+
+    def _forget_unit(self) -> None:
+        self.facts.clear()
+        self._recorder.tape.clear()
+
+    def blank(self, t: int, label: str = "") -> Snapshot:
+        """A snapshot of nothing, for steps that look at none."""
+        present = () if isinstance(self.mechanism.model, MContext) else None
+        return Snapshot(t, np.zeros(self.mechanism.curator.bins, np.int64), present, label)
+
+    def answers(self) -> list[tuple[str, object]]:
+        """What the mechanism was told in this unit."""
+        return [(question.verb, answer) for question, answer in self._recorder.tape]
+
+    def due_state(self, cause: Cause, key: bytes) -> SavedState | None:
+        """The state after this unit, if it has to be saved with it.
+
+        Only answers that hide nothing can be played back, so a unit in which something secret was kept, or presence was
+        noted, is saved whole. That depends on what was asked, never on what was answered or counted.
+        """
+        t = self.ledger.t
+        hides = any(question.hides for question, _ in self._recorder.tape)
+        present = isinstance(self.mechanism.model, MContext)
+        if not (hides or present or cause is not Cause.DECIDED or t - self._saved_at >= STATE_EVERY):
+            return None
+        self._saved_at = t
+        return SavedState(t, *self.mechanism.save(key))

@@ -1,0 +1,8 @@
+"""What must survive: releases, charges, paid answers and states, in one transaction each."""
+
+from penstock.store.account import Account, Intent, Pending, SavedState
+from penstock.store.archive import Archive
+from penstock.store.record import Cause, Entry, Published
+from penstock.store.store import Store
+
+__all__ = ["Account", "Archive", "Cause", "Entry", "Intent", "Pending", "Published", "SavedState", "Store"]

@@ -1,0 +1,58 @@
+"""What a publisher and the store hand each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from penstock.epsilon import Epsilon
+from penstock.store.record import Published
+
+
+@dataclass
+class Account:
+    """A stream in the store, held by its one writer.
+
+    ``t`` and ``link`` are those of the last stored release, ``announced`` is the unit of a standing intent, or 0.
+    """
+
+    number: int
+    name: str
+    mechanism: str
+    bins: int
+    t: int
+    link: bytes
+    announced: int = 0
+
+
+class Intent(NamedTuple):
+    """The announcement that a unit is about to be drawn, the most it may cost, and the link of the release before."""
+
+    account: Account
+    t: int
+    label: str
+    most: Epsilon
+    after: bytes
+
+
+class SavedState(NamedTuple):
+    """A mechanism at rest after unit ``t``."""
+
+    t: int
+    public: bytes
+    sealed: bytes
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A release that is drawn and not yet stored. Nobody may see it before ``Store.commit``.
+
+    ``state`` is the mechanism after it, where a state is due; ``ahead`` announces the next unit in the same breath.
+    """
+
+    account: Account
+    release: Published
+    body: bytes
+    link: bytes
+    state: SavedState | None = None
+    ahead: Intent | None = None

@@ -1,0 +1,239 @@
+"""The store, to read: streams, releases, states, and whether they are what was written."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from penstock.codec import encode
+from penstock.epsilon import Epsilon
+from penstock.errors import StoreDamaged, StoreError, StoreRolledBack
+from penstock.store import schema
+from penstock.store.account import Account, Intent, SavedState
+from penstock.store.faults import DAMAGED, plainly
+from penstock.store.files import Head, HeadFile
+from penstock.store.record import Entry, Published, Source, linked, unpack
+
+RECHECKED_RECORDS = 250_000  # how many of the latest records a restart reads again, and how many bytes of them at most;
+RECHECKED_BYTES = 256 * 2**20  # "penstock ledger verify" reads all
+
+Declaration = dict[str, Any]
+NOWHERE = Head(0, b"")
+
+
+class Saved(NamedTuple):
+    """What a publisher takes up its work from: a state, what followed, and a unit whose end nobody saw."""
+
+    state: SavedState | None
+    source: Source | None
+    entries: list[Entry]
+    intent: Intent | None
+
+
+class Record(NamedTuple):
+    """A row of the chain."""
+
+    t: int
+    link: bytes
+    body: bytes
+
+
+class Archive:
+    """Everything in a store that can be looked at without changing it."""
+
+    def __init__(self, path: str | Path, *, head: str | Path | None = None) -> None:
+        self.path = Path(path).absolute()
+        self.head_file = HeadFile(Path(head) if head else self.beside("head"))
+        with plainly(self.path):
+            self._connection = self._connect()
+            self.identity = self._fact("identity")
+
+    def _connect(self) -> sqlite3.Connection:
+        if not self.path.is_file():
+            raise StoreError(f"there is no store {self.path}; give the path of one that exists.")
+        connection = schema.connect(self.path.as_uri(), mode="rw")  # a crashed writer's journal has to be rolled back
+        if schema.version_of(connection) < schema.LATEST:
+            raise StoreError(f'the store {self.path} has an older version; "penstock run" brings it up to date.')
+        return connection
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.head_file.close()
+        self._connection.close()
+
+    def beside(self, ending: str) -> Path:
+        """A file beside the database."""
+        return self.path.with_name(f"{self.path.name}.{ending}")
+
+    # ---- streams ----------------------------------------------------------------------------------------------------
+
+    def account(self, name: str) -> Account:
+        """The account of a stream, to look at."""
+        number, text, _ = self._stream(name)
+        declaration = json.loads(text)
+        last = self._select("SELECT t, link FROM releases WHERE stream = ? ORDER BY t DESC LIMIT 1", number)
+        t, link = last or (0, self.first_link(name))
+        return Account(number, name, declaration["mechanism"], len(declaration["bins"]), t, link)
+
+    def first_link(self, name: str) -> bytes:
+        """What the chain of a stream begins with: who it is."""
+        _, text, population = self._stream(name)
+        return linked(self.identity.encode(), encode([name, text, population]))
+
+    def streams(self) -> dict[str, Declaration]:
+        """The declaration of every stream."""
+        rows = self._all("SELECT name, declaration, population FROM streams ORDER BY number")
+        return {name: json.loads(text) | {"population": population} for name, text, population in rows}
+
+    def members(self, population: str | None) -> list[Declaration]:
+        """The declarations of the streams in a population."""
+        return [declared for declared in self.streams().values() if population and declared["population"] == population]
+
+    # ---- taking up work ---------------------------------------------------------------------------------------------
+
+    def resume(self, account: Account) -> Saved:
+        """What is needed to go on, after making sure that it is what was written."""
+        self._recheck(account)
+        state = self.state(account)
+        source = self._source(account, state.t) if state else None
+        entries = [unpack(record.body) for record in self.records(account, after=state.t if state else 0)]
+        return Saved(state, source, entries, self.intent(account))
+
+    def latest_head(self, account: Account) -> Head:
+        """How far the stream was published, or a refusal if this store is an old copy, or may be."""
+        head = self.known_head(account)
+        if head == NOWHERE and account.t > 1:  # a process may die before it has written it once
+            raise StoreRolledBack(
+                f'the head file {self.head_file.path} is missing or does not know the stream "{account.name}", so'
+                ' nobody knows whether this store is the latest; put it back, or run "penstock ledger adopt".'
+            )
+        if self.link_at(account, head.t) != head.link:
+            raise StoreRolledBack(
+                f'the store {self.path} is not the latest: the stream "{account.name}" was published up to t={head.t},'
+                f" and here it ends at t={account.t} or differs; put the newer store back, or run"
+                ' "penstock ledger adopt", which counts what is missing as spent.'
+            )
+        return head
+
+    def known_head(self, account: Account) -> Head:
+        """How far the head file says that the stream was published."""
+        with plainly(self.path):
+            found = self.head_file.read(self.identity, account.number) if self.head_file.exists() else None
+        return found or NOWHERE
+
+    def _recheck(self, account: Account) -> None:
+        """Follow the chain backwards, as far as is quick."""
+        left, expected = RECHECKED_BYTES, account.t
+        later: tuple[bytes, bytes] | None = None
+        query = "SELECT t, link, body FROM releases WHERE stream = ? ORDER BY t DESC LIMIT ?"
+        with plainly(self.path):
+            for t, link, body in self._connection.execute(query, (account.number, RECHECKED_RECORDS)):
+                if t != expected or (later and linked(link, later[1]) != later[0]):
+                    raise self.damaged()
+                later, expected, left = (link, body), t - 1, left - len(body)
+                if left < 0:
+                    return
+        if expected == 0 and later and linked(self.first_link(account.name), later[1]) != later[0]:
+            raise self.damaged()
+
+    def state(self, account: Account) -> SavedState | None:
+        """The latest saved state."""
+        query = "SELECT t, public, sealed, link FROM states WHERE stream = ?"
+        row = self._select(query, account.number)
+        if row is None:
+            return None
+        state = SavedState(*row[:3])
+        if state_link(account, state, self.link_at(account, state.t)) != row[3]:
+            raise self.damaged()
+        return state
+
+    def link_at(self, account: Account, t: int) -> bytes:
+        """The link of the release of unit ``t``; empty if there is none."""
+        row = self._select("SELECT link FROM releases WHERE stream = ? AND t = ?", account.number, t)
+        return bytes(row[0]) if row else b""
+
+    def intent(self, account: Account) -> Intent | None:
+        """A unit that was announced and has no release."""
+        row = self._select("SELECT t, label, nano, link FROM intents WHERE stream = ?", account.number)
+        if row is None:
+            return None
+        t, label, nano, link = row
+        intent = Intent(account, t, label, Epsilon.of_nano(nano), account.link)
+        if link != intent_link(intent) or intent.t != account.t + 1:
+            raise self.damaged()
+        return intent
+
+    def records(self, account: Account, after: int = 0) -> Iterator[Record]:
+        """The stored records of a stream, in order of time."""
+        query = "SELECT t, link, body FROM releases WHERE stream = ? AND t > ? ORDER BY t"
+        with plainly(self.path):
+            for t, link, body in self._connection.execute(query, (account.number, after)):
+                yield Record(t, link, body)
+
+    def published(self, account: Account, after: int = 0) -> Iterator[Published]:
+        """The stored releases of a stream, in order of time."""
+        source: Source | None = None
+        for record in self.records(account, after):
+            entry = unpack(record.body)
+            source = entry.whole(source or self._source(account, entry.t))
+            yield entry.published(source, account.name, account.mechanism, record.link)
+
+    def _source(self, account: Account, t: int) -> Source:
+        """The values of unit ``t``, from where they are stored whole."""
+        row = self._select("SELECT body FROM releases WHERE stream = ? AND t = ?", account.number, t)
+        if row is None:
+            raise self.damaged()
+        entry = unpack(row[0])
+        return self._source(account, entry.values) if isinstance(entry.values, int) else entry.whole(None)
+
+    # ---- pieces -----------------------------------------------------------------------------------------------------
+
+    def integrity(self) -> str:
+        """What SQLite says when it looks through its own file: "ok", or something else."""
+        row = self._select("PRAGMA integrity_check(1)")
+        return str(row[0]) if row else ""
+
+    def damaged(self) -> StoreDamaged:
+        """What to raise when something is not what was written."""
+        return StoreDamaged(DAMAGED.format(path=self.path))
+
+    def _stream(self, name: str) -> tuple[int, str, str | None]:
+        row = self._select("SELECT number, declaration, population FROM streams WHERE name = ?", name)
+        if row is None:
+            known = ", ".join(self.streams()) or "none"
+            raise StoreError(f'the store {self.path} has no stream "{name}"; it has {known}.')
+        return row[0], row[1], row[2]
+
+    def _fact(self, name: str) -> str:
+        row = self._select("SELECT value FROM facts WHERE name = ?", name)
+        if row is None:
+            raise self.damaged()
+        return str(row[0])
+
+    def _select(self, query: str, *values: Any) -> tuple[Any, ...] | None:
+        with plainly(self.path):
+            row: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
+            return row
+
+    def _all(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with plainly(self.path):
+            return self._connection.execute(query, values).fetchall()
+
+
+def state_link(account: Account, state: SavedState, release: bytes) -> bytes:
+    """What ties a state to the release it followed."""
+    return linked(release, encode([account.number, state.t, state.public, state.sealed]))
+
+
+def intent_link(intent: Intent) -> bytes:
+    """What ties an intent to the release before it."""
+    return linked(intent.after, encode([intent.t, intent.label, intent.most.nano]))

@@ -1,0 +1,167 @@
+"""The files beside a store: its key, its head, and a lock for every stream."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from penstock.errors import KeyMissing, StoreDamaged, StoreInUse
+from penstock.sealing import KEY_BYTES, new_key
+
+LINE = 128  # bytes of a line of the head file; it never straddles a disk sector
+HEADER = "penstock-head"
+
+
+class KeyFile:
+    """The key of the sealed state, as one line of hexadecimal digits that only its owner can read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def make(self) -> bytes:
+        """The key in the file, which is made if it is not there."""
+        if not self.path.exists():
+            write_durably(self.path, new_key().hex() + "\n")
+        return self.read()
+
+    def following(self) -> KeyFile:
+        """Where the next key waits while everything is sealed anew."""
+        return KeyFile(self.path.with_name(self.path.name + ".next"))
+
+    def read(self) -> bytes:
+        """The key."""
+        try:
+            key = bytes.fromhex(self.path.read_text(encoding="ascii"))
+        except FileNotFoundError:
+            raise KeyMissing(
+                f'the key file {self.path} is missing; put it back, or if it is lost for good run "penstock key lost",'
+                " which gives up what was sealed."
+            ) from None
+        except (OSError, ValueError) as fault:
+            raise KeyMissing(f"the key file {self.path} cannot be read; restore it ({type(fault).__name__}).") from None
+        if len(key) != KEY_BYTES:
+            raise KeyMissing(f"the key file {self.path} holds no key of {KEY_BYTES} bytes; restore it.")
+        return key
+
+
+def mark_of(key: bytes) -> str:
+    """What the store remembers of its key: enough to tell another one, and nothing more."""
+    return hashlib.sha256(b"penstock key" + key).hexdigest()[:16]
+
+
+def write_durably(path: Path, text: str) -> None:
+    """A small new file, for its owner only: there as a whole or not at all."""
+    fresh = path.with_name(path.name + ".new")
+    with suppress(FileNotFoundError):
+        fresh.unlink()
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(handle, text.encode("ascii"))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    fresh.rename(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names in a folder durable."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+class Head(NamedTuple):
+    """How far a stream has been published."""
+
+    t: int
+    link: bytes
+
+
+class HeadFile:
+    """How far each stream has been published, outside the database: an old copy of the store is then known as one.
+
+    A text file of lines of equal length, two a stream that are written in turn, so that a torn write spoils neither the
+    other line nor another stream. A stream has one writer, so nobody else touches its lines.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._handle: int | None = None
+
+    def make(self, store: str) -> None:
+        """A new head file for the store of this identity."""
+        write_durably(self.path, _line(HEADER, store))
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def read(self, store: str, number: int) -> Head | None:
+        """The head of the stream of this number, if it has one."""
+        lines = self.path.read_bytes()
+        if _fields(lines[:LINE]) != [HEADER, store]:
+            raise StoreDamaged(
+                f"{self.path} is not the head file of this store; put the right one back, or move it away and run"
+                ' "penstock ledger adopt".'
+            )
+        kept = [_fields(lines[at : at + LINE]) for at in _places(number)]
+        return max((Head(int(t), bytes.fromhex(link)) for _, t, link in filter(None, kept)), default=None)
+
+    def write(self, heads: Iterable[tuple[int, int, bytes]]) -> None:
+        """Note, durably, that these streams (number, unit, link) have been published so far."""
+        if self._handle is None:
+            self._handle = os.open(self.path, os.O_WRONLY)
+        for number, t, link in heads:
+            line = _line(str(number), str(t), link.hex())
+            os.pwrite(self._handle, line.encode("ascii"), _places(number)[t % 2])
+        os.fsync(self._handle)
+
+    def close(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+def _places(number: int) -> tuple[int, int]:
+    """Where the two lines of a stream begin."""
+    return (2 * number - 1) * LINE, 2 * number * LINE
+
+
+def _line(*fields: str) -> str:
+    text = " ".join(fields)
+    return f"{text} {_check(text)}".ljust(LINE - 1) + "\n"
+
+
+def _fields(line: bytes) -> list[str] | None:
+    """The fields of a line, unless it was never written or is torn."""
+    text, _, check = line.decode("ascii", errors="replace").strip().rpartition(" ")
+    return text.split(" ") if text and check == _check(text) else None
+
+
+def _check(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class WriterLock:
+    """The right to write to one stream. The operating system takes it back when the process ends, however it ends."""
+
+    def __init__(self, folder: Path, number: int, name: str) -> None:
+        folder.mkdir(exist_ok=True)
+        self._handle = os.open(folder / f"{number}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.release()
+            raise StoreInUse(
+                f'another process is publishing the stream "{name}" from this store; wait for it to end, or stop it.'
+            ) from None
+
+    def release(self) -> None:
+        os.close(self._handle)

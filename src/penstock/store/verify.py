@@ -1,0 +1,82 @@
+"""Reading a whole store again: is it what was written, is it the latest, and did it keep the law?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from penstock.charges import Fact, Point, Span, recount
+from penstock.epsilon import Epsilon
+from penstock.errors import BudgetExceeded, StoreDamaged
+from penstock.models import MContext, PrivacyModel, model_of
+from penstock.store.archive import Archive
+from penstock.store.faults import plainly
+from penstock.store.record import Cause, Entry, Source, linked, unpack
+
+
+@dataclass
+class Verified:
+    """What a stream's records amount to, counted afresh. ``peak``: the fullest protected set, where it can be told."""
+
+    stream: str
+    model: PrivacyModel
+    units: int = 0
+    fresh: int = 0
+    lost: int = 0
+    charges: int = 0
+    peak: Epsilon | None = None
+
+
+def verify(archive: Archive, name: str, progress: Callable[[int], None] = lambda t: None) -> Verified:
+    """Follow the chain of a stream from its beginning to the head, and recount what was spent."""
+    account = archive.account(name)
+    model = model_of(archive.streams()[name]["model"])
+    archive.latest_head(account)
+    archive.state(account)
+    archive.intent(account)
+    found, facts = Verified(name, model), list[Fact]()
+    source: Source | None = None
+    link = archive.first_link(name)
+    for record in archive.records(account):
+        if record.t != found.units + 1 or linked(link, record.body) != record.link:
+            raise StoreDamaged(
+                f'the stream "{name}" in {archive.path} is damaged at t={found.units + 1}; restore the latest backup and'
+                ' run "penstock ledger adopt".'
+            )
+        entry = unpack(record.body)
+        link, source = record.link, entry.whole(source)
+        _count(found, entry, model)
+        facts += entry.facts
+        progress(record.t)
+    if not isinstance(model, MContext):  # who was present is sealed
+        found.peak = recount(facts, model)
+        _require(found.peak, found)
+    return found
+
+
+def _count(found: Verified, entry: Entry, model: PrivacyModel) -> None:
+    booked = [fact for fact in entry.facts if isinstance(fact, Point) or (isinstance(fact, Span) and fact.b is None)]
+    found.units += 1
+    found.charges += len(booked)
+    found.fresh += not isinstance(entry.values, int) and entry.cause is Cause.DECIDED
+    found.lost += entry.cause in (Cause.LOST, Cause.FAILED, Cause.ADOPTED)
+    spent = Epsilon.of_nano(sum(fact.e.nano for fact in booked))
+    if spent != entry.charged or found.charges != entry.sequence:
+        raise StoreDamaged(f'the stream "{found.stream}" does not add up at t={entry.t}; restore the latest backup.')
+    _require(spent, found)
+
+
+def _require(spent: Epsilon, found: Verified) -> None:
+    if spent > found.model.epsilon:
+        raise BudgetExceeded(
+            f'the stream "{found.stream}" has spent {spent} on one protected set and its law allows'
+            f" {found.model.epsilon}; stop publishing it."
+        )
+
+
+def verify_file(archive: Archive) -> None:
+    """SQLite's own look at its file."""
+    with plainly(archive.path):
+        outcome = archive.integrity()
+    if outcome != "ok":
+        raise archive.damaged()
