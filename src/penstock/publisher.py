@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Protocol
 
 from penstock.curator import Curator
@@ -10,9 +11,8 @@ from penstock.errors import BadInput, PenstockError
 from penstock.ledger import Population
 from penstock.mechanisms.base import Mechanism
 from penstock.noise import Noise
-from penstock.store import Published
-from penstock.streams import Stream
-from penstock.types import Release, Snapshot
+from penstock.streams import Calendar, Source, Stream
+from penstock.types import Published, Release, Snapshot
 from penstock.writer import Writer
 
 
@@ -25,10 +25,15 @@ def publish(
 
 
 class Sink(Protocol):
-    """Where releases go. ``last`` is the unit of the last one that arrived whole; None if that cannot be known."""
+    """Where releases go. ``last`` is the unit of the last one that arrived whole; None if that cannot be known.
+
+    ``link`` is the link of that release, or empty: it must be the one that the store has for it.
+    """
 
     @property
     def last(self) -> int | None: ...
+    @property
+    def link(self) -> str: ...
     def write(self, release: Published) -> None: ...
 
 
@@ -55,36 +60,48 @@ class Publisher(Writer):
 
     def run(
         self,
-        source: Iterable[Snapshot],
+        source: Source | Iterable[Snapshot],
         sink: Sink | None = None,
         *,
         post: Sequence[Post] = (),
-        at_hand: bool = True,
+        every: str = "auto",
         gaps: bool = False,
     ) -> Iterator[Published]:
         """Publish a source to its end; yields every release after it was stored and written.
 
-        Releases that are stored and did not reach the sink are written first. ``at_hand`` says that the source can be
-        read ahead without waiting, as a file can; then a release costs one transaction instead of two. ``gaps`` allows
-        units without input, for which the release before is repeated.
+        Releases that are stored and did not reach the sink are written first. ``every`` is the length of a time unit
+        (see ``Calendar``); ``gaps`` allows units without input, for which the release before is repeated.
         """
         yield from self._caught_up(sink, post)
-        for snapshot, ahead in _with_next(source) if at_hand else ((snapshot, None) for snapshot in source):
+        calendar = self.calendar(every, gaps=gaps)
+        for snapshot, ahead in _with_next(source, calendar):
             if snapshot.t <= self.t and sink is not None and sink.last is not None:
                 continue
             while gaps and snapshot.t > self.t + 1:
-                missing = self.miss()
-                self.store.commit([missing])
-                yield self._emitted(missing.release, sink, post)
+                yield self._emitted(self.miss(calendar.label(self.t + 1)), sink, post)
             yield self._emitted(self.publish(snapshot, ahead=ahead), sink, post)
+
+    def miss(self, label: str = "") -> Published:
+        """The next unit has no input: repeat the last release, for nothing."""
+        pending = self.prepare_missing(label)
+        self.store.commit([pending])
+        return pending.release
+
+    def calendar(self, every: str = "auto", *, gaps: bool = False) -> Calendar:
+        """What the time units of this stream are called, and which of them are published."""
+        labelled = ((release.t, release.label) for release in self.releases())
+        calendar = Calendar(every, list(labelled if every == "row" else islice(labelled, 2)), gaps=gaps)
+        calendar.last = self.t
+        return calendar
 
     def _caught_up(self, sink: Sink | None, post: Sequence[Post]) -> Iterator[Published]:
         """Show ``post`` what it has to have seen, and the sink what it has missed."""
         seen = self.t if sink is None or sink.last is None else sink.last
-        if seen > self.t:
+        known = self.store.link_at(self._account, seen).hex()
+        if seen > self.t or (sink is not None and sink.link not in ("", known)):
             raise BadInput(
-                f"the output holds a release of t={seen} and the store ends at t={self.t}; it belongs to another store,"
-                " or this store is an old copy: name another output, or put the newer store back."
+                f"the output holds a release of t={seen} that is not in the store, which ends at t={self.t}; name another"
+                " output, or if this store is an old copy put the newer one back."
             )
         reach = max((each.reach for each in post), default=0)
         for release in self.releases(after=max(seen - reach, 0)):
@@ -102,9 +119,15 @@ class Publisher(Writer):
         return release
 
 
-def _with_next(source: Iterable[Snapshot]) -> Iterator[tuple[Snapshot, Snapshot | None]]:
-    """Every snapshot with the one after it. If that cannot be read, the one at hand still counts."""
-    items = iter(source)
+def _with_next(source: Source | Iterable[Snapshot], calendar: Calendar) -> Iterator[tuple[Snapshot, Snapshot | None]]:
+    """Every snapshot with the one after it, if that is at hand: reading ahead must not wait for what is yet to come.
+
+    If the next one cannot be read, the one before it still counts.
+    """
+    items = iter(source.snapshots(calendar) if isinstance(source, Source) else source)
+    if isinstance(source, Source) and source.live:
+        yield from ((snapshot, None) for snapshot in items)
+        return
     current = next(items, None)
     while current is not None:
         try:

@@ -17,10 +17,10 @@ from penstock.errors import BadState
 from penstock.mechanisms.base import Mechanism, State
 from penstock.models import MContext
 from penstock.noise import Noise
-from penstock.store import Cause, Entry, SavedState
+from penstock.store import Entry, SavedState
 from penstock.store.record import Source
 from penstock.transcript import Player, Recorder
-from penstock.types import Release, Snapshot
+from penstock.types import Cause, Release, Snapshot
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -154,3 +154,32 @@ class Release:
             and np.array_equal(self.kind, other.kind)
             and np.array_equal(self.noise_sd, other.noise_sd)
         )
+
+
+class Cause(StrEnum):
+    """Why a time unit has the release it has."""
+
+    DECIDED = "decided"  # the mechanism decided so
+    REFUSED = "refused"  # the mechanism asked for more than was left; republished
+    FAILED = "failed"  # the step failed; its charge is spent, republished
+    LOST = "lost"  # the process died in the step; its charge is spent, republished
+    MISSING = "missing"  # there was no input for this unit; republished
+    ADOPTED = "adopted"  # published from a newer copy of the store, which is gone; values unknown, budget spent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Published(Release):
+    """A release as it left the store, with where it comes from. ``label`` is what the input calls the time unit.
+
+    ``remaining`` is what was left to spend in the unit, ``sequence`` counts the charges booked so far, ``link`` is the
+    head of the stream's chain: whoever keeps the releases can tell whether a store is the one they came from.
+    """
+
+    stream: str
+    label: str
+    cause: Cause
+    remaining: Epsilon
+    sequence: int
+    mechanism: str
+    version: str
+    link: str

@@ -16,9 +16,9 @@ from penstock.models import MContext, described, model_of
 from penstock.noise import Noise
 from penstock.proofs import fingerprint
 from penstock.session import Session
-from penstock.store import Cause, Intent, Pending, Published, Store
+from penstock.store import Intent, Pending, Store
 from penstock.store.record import linked, pack
-from penstock.types import Release, Snapshot
+from penstock.types import Cause, Published, Release, Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -131,8 +131,8 @@ class Writer:
         self.store.at("draw")
         return self._packed(release, cause, snapshot.label, ahead)
 
-    def miss(self, label: str = "") -> Pending:
-        """The next unit has no input: republish, for nothing."""
+    def prepare_missing(self, label: str = "") -> Pending:
+        """The next unit has no input: its release is the one before, for nothing."""
         blank = self._session.blank(self._session.ledger.t + 1, label)
         return self._packed(self._session.pass_over(blank), Cause.MISSING, blank.label)
 

@@ -2,7 +2,7 @@
 
 from penstock.store.account import Account, Intent, Pending, SavedState
 from penstock.store.archive import Archive
-from penstock.store.record import Cause, Entry, Published
+from penstock.store.record import Entry
 from penstock.store.store import Store
 
-__all__ = ["Account", "Archive", "Cause", "Entry", "Intent", "Pending", "Published", "SavedState", "Store"]
+__all__ = ["Account", "Archive", "Entry", "Intent", "Pending", "SavedState", "Store"]

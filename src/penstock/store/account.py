@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from penstock.epsilon import Epsilon
-from penstock.store.record import Published
+from penstock.types import Published
 
 
 @dataclass

@@ -15,7 +15,8 @@ from penstock.store import schema
 from penstock.store.account import Account, Intent, SavedState
 from penstock.store.faults import DAMAGED, plainly
 from penstock.store.files import Head, HeadFile
-from penstock.store.record import Entry, Published, Source, linked, unpack
+from penstock.store.record import Entry, Source, linked, unpack
+from penstock.types import Published
 
 RECHECKED_RECORDS = 250_000  # how many of the latest records a restart reads again, and how many bytes of them at most;
 RECHECKED_BYTES = 256 * 2**20  # "penstock ledger verify" reads all

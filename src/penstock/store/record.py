@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,41 +17,12 @@ from penstock.charges import Fact, Point, Span, Touch
 from penstock.codec import decode, encode
 from penstock.epsilon import Epsilon
 from penstock.errors import StoreDamaged
-from penstock.types import Floats, Ints, Kind, Release
+from penstock.types import Cause, Floats, Ints, Kind, Published, Release
 
 Answers = list[tuple[str, Any]]  # verb and answer
 
 SAME = "="  # stands for an answer that is the released values themselves
 NARROW = (np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
-
-
-class Cause(StrEnum):
-    """Why a time unit has the release it has."""
-
-    DECIDED = "decided"  # the mechanism decided so
-    REFUSED = "refused"  # the mechanism asked for more than was left; republished
-    FAILED = "failed"  # the step failed; its charge is spent, republished
-    LOST = "lost"  # the process died in the step; its charge is spent, republished
-    MISSING = "missing"  # there was no input for this unit; republished
-    ADOPTED = "adopted"  # published from a newer copy of the store, which is gone; values unknown, budget spent
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Published(Release):
-    """A release as it left the store, with where it comes from. ``label`` is what the input calls the time unit.
-
-    ``remaining`` is what was left to spend in the unit, ``sequence`` counts the charges booked so far, ``link`` is the
-    head of the stream's chain: whoever keeps the releases can tell whether a store is the one they came from.
-    """
-
-    stream: str
-    label: str
-    cause: Cause
-    remaining: Epsilon
-    sequence: int
-    mechanism: str
-    version: str
-    link: str
 
 
 class Source(NamedTuple):

@@ -259,8 +259,8 @@ def require_same(name: str, known: Declaration, now: Declaration) -> None:
             )
         elif before != after:
             raise OtherStream(
-                f'the stream "{name}" was begun with {field} = {before} and is opened with {field} = {after}; go on as it'
-                " was begun, or choose another name for a new stream."
+                f'the stream "{name}" was begun with {field} = {before} and is opened with {field} = {after}; go on as'
+                " it was begun, or choose another name for a new stream."
             )
 
 

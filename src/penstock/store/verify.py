@@ -11,7 +11,8 @@ from penstock.errors import BudgetExceeded, StoreDamaged
 from penstock.models import MContext, PrivacyModel, model_of
 from penstock.store.archive import Archive
 from penstock.store.faults import plainly
-from penstock.store.record import Cause, Entry, Source, linked, unpack
+from penstock.store.record import Entry, Source, linked, unpack
+from penstock.types import Cause
 
 
 @dataclass
@@ -40,8 +41,8 @@ def verify(archive: Archive, name: str, progress: Callable[[int], None] = lambda
     for record in archive.records(account):
         if record.t != found.units + 1 or linked(link, record.body) != record.link:
             raise StoreDamaged(
-                f'the stream "{name}" in {archive.path} is damaged at t={found.units + 1}; restore the latest backup and'
-                ' run "penstock ledger adopt".'
+                f'the stream "{name}" in {archive.path} is damaged at t={found.units + 1}; restore the latest backup'
+                ' and run "penstock ledger adopt".'
             )
         entry = unpack(record.body)
         link, source = record.link, entry.whole(source)

@@ -1,0 +1,47 @@
+"""Sources and sinks by the name of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from penstock.errors import BadInput
+from penstock.streams.frames import ParquetSource
+from penstock.streams.sinks import Csv, FileSink, Format, Jsonl, ParquetSink, StandardSink
+from penstock.streams.source import Source
+from penstock.streams.text import STANDARD, CsvSource, JsonlSource, open_text
+
+FORMATS = ("csv", "jsonl", "parquet")
+
+
+def read(path: str | Path, *, form: str | None = None, time: str | None = None) -> Source:
+    """The histogram rows of a file (CSV, JSONL or Parquet, by its ending), or of standard input ("-")."""
+    name = str(path)
+    kind = form or format_of(name)
+    if kind == "parquet":
+        return ParquetSource(name, time=time)
+    shown = "standard input" if name == STANDARD else Path(name).name
+    source = CsvSource if kind == "csv" else JsonlSource
+    return source(open_text(name), shown, time=time, live=name == STANDARD or not Path(name).is_file())
+
+
+def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> FileSink | StandardSink | ParquetSink:
+    """A sink for releases: a file (CSV, JSONL or Parquet, by its ending), or standard output ("-")."""
+    name = str(path)
+    kind = form or format_of(name)
+    if kind == "parquet":
+        if name == STANDARD:
+            raise BadInput("Parquet cannot be written to standard output; name a file.")
+        return ParquetSink(Path(name), bins)
+    lines: Format = Csv(bins) if kind == "csv" else Jsonl(bins)
+    return StandardSink(lines) if name == STANDARD else FileSink(Path(name), lines)
+
+
+def format_of(name: str) -> str:
+    """What a file holds, by the ending of its name."""
+    ending = Path(name.removesuffix(".gz")).suffix.lstrip(".").replace("ndjson", "jsonl")
+    if ending in FORMATS:
+        return ending
+    if name == STANDARD:
+        return "csv"
+    raise BadInput(f"{name} does not end in .csv, .jsonl or .parquet; pass --format to say what it holds.")
