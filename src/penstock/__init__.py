@@ -15,14 +15,15 @@ from penstock.catalogue import by_class_name as __getattr__
 from penstock.catalogue import mechanism, mechanisms
 from penstock.curator import Curator
 from penstock.epsilon import Epsilon
-from penstock.errors import BadInput, BudgetExceeded, NotProven, PenstockError
+from penstock.errors import BadInput, BudgetExceeded, NotProven, PenstockError, StoreError
 from penstock.ledger import Ledger, Population
 from penstock.mechanisms.base import Mechanism, State, state
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
 from penstock.noise import ScriptedNoise, SecureNoise, SimulationNoise
-from penstock.publisher import publish
+from penstock.publisher import Publisher, publish
 from penstock.sealing import new_key
-from penstock.types import Kind, Release, Snapshot
+from penstock.store import Store
+from penstock.types import Kind, Published, Release, Snapshot
 
 __all__ = [
     "BadInput",
@@ -39,12 +40,16 @@ __all__ = [
     "PenstockError",
     "Population",
     "PrivacyModel",
+    "Published",
+    "Publisher",
     "Release",
     "ScriptedNoise",
     "SecureNoise",
     "SimulationNoise",
     "Snapshot",
     "State",
+    "Store",
+    "StoreError",
     "UserLevel",
     "WEvent",
     "__getattr__",

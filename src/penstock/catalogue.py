@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from penstock import mechanisms as folder
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
-from penstock.models import nearest
+from penstock.models import PrivacyModel, nearest
 
 
 def found_in(folder: ModuleType) -> dict[str, type[Mechanism]]:
@@ -37,6 +38,23 @@ def mechanism(key: str) -> type[Mechanism]:
     if key.lower() not in found:
         raise BadInput(f"no mechanism is called {key!r}; there are {', '.join(found)}.{nearest(key, found)}")
     return found[key.lower()]
+
+
+def made(name: str, parameters: Mapping[str, Any], model: PrivacyModel) -> Mechanism:
+    """The mechanism of this key or class name, with these parameters."""
+    kinds = {kind.__name__: kind for kind in mechanisms().values()}
+    kind = kinds[name] if name in kinds else mechanism(name)
+    known = [field.name for field in kind.parameter_fields()]
+    for parameter in parameters:
+        if parameter not in known:
+            raise BadInput(
+                f"{kind.__name__} has no parameter {parameter!r}; it has {', '.join(known) or 'none'}."
+                f"{nearest(parameter, known)}"
+            )
+    try:
+        return kind(model=model, **parameters)
+    except TypeError:
+        raise BadInput(f"a parameter of {kind.__name__} has a value of the wrong kind, or is missing.") from None
 
 
 def by_class_name(name: str) -> Any:

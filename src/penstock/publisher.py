@@ -100,8 +100,8 @@ class Publisher(Writer):
         known = self.store.link_at(self._account, seen).hex()
         if seen > self.t or (sink is not None and sink.link not in ("", known)):
             raise BadInput(
-                f"the output holds a release of t={seen} that is not in the store, which ends at t={self.t}; name another"
-                " output, or if this store is an old copy put the newer one back."
+                f"the output holds a release of t={seen} that is not in the store, which ends at t={self.t}; name"
+                " another output, or if this store is an old copy put the newer one back."
             )
         reach = max((each.reach for each in post), default=0)
         for release in self.releases(after=max(seen - reach, 0)):

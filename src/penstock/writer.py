@@ -164,7 +164,8 @@ class Writer:
         body, session.source = pack(drawn, session.facts, session.answers(), session.source)
         waiting = self._pending is not None and self._pending.release.t > account.t
         link = linked(self._pending.link if self._pending and waiting else account.link, body)
-        following = None if ahead is None else self._intent(ahead.label, link)
+        next_is_known = ahead is not None and ahead.t == release.t + 1
+        following = self._intent(ahead.label, link) if ahead and next_is_known else None
         state = session.due_state(cause, self._key)
         self._pending = Pending(account, replace(drawn, link=link.hex()), body, link, state, following)
         return self._pending

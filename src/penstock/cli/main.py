@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
+from penstock.cli import key, ledger
+from penstock.cli.backup import backup, export
+from penstock.cli.console import messages
 from penstock.cli.demo import demo
 from penstock.cli.mechanisms import mechanisms
+from penstock.cli.run import run as run_command
+from penstock.cli.simulate import simulate
 from penstock.errors import PenstockError
 
 app = typer.Typer(
     no_args_is_help=True, help="Publish statistics about people continuously, without publishing the people."
 )
-app.command()(demo)
-app.command()(mechanisms)
+app.command(name="run")(run_command)
+for command in (simulate, mechanisms, export, backup, demo):
+    app.command()(command)
+app.add_typer(ledger.app, name="ledger")
+app.add_typer(key.app, name="key")
 
 
 def _show_version(wanted: bool) -> None:
@@ -41,5 +49,7 @@ def run() -> None:
     try:
         app()
     except PenstockError as fault:
-        Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(str(fault))}", highlight=False)
+        messages.print(f"[bold red]error:[/] {escape(str(fault))}")
         sys.exit(2)
+    except BrokenPipeError:  # whoever read the output has seen enough; what was released is stored
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import MISSING
+from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
-from penstock import catalogue
+from penstock import catalogue, models
+from penstock.cli import options
+from penstock.cli.console import as_json, results
+from penstock.mechanisms.base import Mechanism
 from penstock.proofs import proof_of
 
+NAMES = {model: name for name, model in models.MODELS.items()}
 
-def mechanisms() -> None:
-    """List every mechanism with its paper, the models it is proven for, and the state of its proof."""
+
+def mechanisms(json: options.Json = False) -> None:
+    """List every mechanism with its paper, the models it is proven for, its parameters, and the state of its proof."""
+    found = [_described(key, mechanism) for key, mechanism in catalogue.mechanisms().items()]
+    if json:
+        as_json(found)
+        return
     table = Table(title="Mechanisms", title_justify="left", show_lines=True, expand=True)
-    table.add_column("name")
+    table.add_column("name", style="bold")
     table.add_column("what it does", ratio=1)
-    for heading in ("paper", "proven for", "proof"):
-        table.add_column(heading, no_wrap=heading != "paper")
-    for key, mechanism in catalogue.mechanisms().items():
-        summary = (inspect.getdoc(mechanism) or "").split("\n")[0]
-        models = "\n".join(model.__name__ for model in mechanism.proven_for)
-        table.add_row(f"[bold]{key}[/]", summary, mechanism.paper, models, proof_of(mechanism).status)
-    Console().print(table)
+    for heading in ("paper", "proven for", "parameters", "proof"):
+        table.add_column(heading, no_wrap=heading not in ("paper", "parameters"))
+    for row in found:
+        parameters = "\n".join(f"{name} = {value}" for name, value in row["parameters"].items())
+        cells = (row["summary"], row["paper"], "\n".join(row["proven_for"]), parameters, row["proof"])
+        table.add_row(row["name"], *cells)
+    results.print(table)
+
+
+def _described(key: str, mechanism: type[Mechanism]) -> dict[str, Any]:
+    defaults = {field.name: field.default for field in mechanism.parameter_fields()}
+    return {
+        "name": key,
+        "summary": (inspect.getdoc(mechanism) or "").split("\n")[0],
+        "paper": mechanism.paper,
+        "proven_for": [NAMES[model] for model in mechanism.proven_for],
+        "parameters": {name: "required" if value is MISSING else value for name, value in defaults.items()},
+        "proof": proof_of(mechanism).status,
+    }

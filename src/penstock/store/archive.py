@@ -196,6 +196,20 @@ class Archive:
         entry = unpack(row[0])
         return self._source(account, entry.values) if isinstance(entry.values, int) else entry.whole(None)
 
+    def copy(self, to: Path) -> None:
+        """A consistent copy of the database, while others go on writing."""
+        if to.exists():
+            raise StoreError(f"{to} exists already; a copy never overwrites anything, so name another file.")
+        fresh = to.with_name(to.name + ".new")
+        with plainly(fresh):
+            fresh.unlink(missing_ok=True)
+            target = sqlite3.connect(fresh)
+            try:
+                self._connection.backup(target)
+            finally:
+                target.close()
+            fresh.rename(to)
+
     # ---- pieces -----------------------------------------------------------------------------------------------------
 
     def integrity(self) -> str:

@@ -15,9 +15,12 @@ FORMATS = ("csv", "jsonl", "parquet")
 
 
 def read(path: str | Path, *, form: str | None = None, time: str | None = None) -> Source:
-    """The histogram rows of a file (CSV, JSONL or Parquet, by its ending), or of standard input ("-")."""
+    """The histogram rows of a file (CSV, JSONL or Parquet, by its ending), or of standard input ("-").
+
+    ``form`` says what it holds if its name does not tell; ``time`` names the column of the time, else it is the first.
+    """
     name = str(path)
-    kind = form or format_of(name)
+    kind = format_of(name, form)
     if kind == "parquet":
         return ParquetSource(name, time=time)
     shown = "standard input" if name == STANDARD else Path(name).name
@@ -28,7 +31,7 @@ def read(path: str | Path, *, form: str | None = None, time: str | None = None) 
 def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> FileSink | StandardSink | ParquetSink:
     """A sink for releases: a file (CSV, JSONL or Parquet, by its ending), or standard output ("-")."""
     name = str(path)
-    kind = form or format_of(name)
+    kind = format_of(name, form)
     if kind == "parquet":
         if name == STANDARD:
             raise BadInput("Parquet cannot be written to standard output; name a file.")
@@ -37,11 +40,13 @@ def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> 
     return StandardSink(lines) if name == STANDARD else FileSink(Path(name), lines)
 
 
-def format_of(name: str) -> str:
-    """What a file holds, by the ending of its name."""
+def format_of(name: str, form: str | None) -> str:
+    """What a file holds: by the ending of its name, or else as told; standard input and output hold CSV."""
+    if form not in (None, *FORMATS):
+        raise BadInput(f"a format is one of {', '.join(FORMATS)}; got {form!r}.")
     ending = Path(name.removesuffix(".gz")).suffix.lstrip(".").replace("ndjson", "jsonl")
     if ending in FORMATS:
         return ending
-    if name == STANDARD:
-        return "csv"
-    raise BadInput(f"{name} does not end in .csv, .jsonl or .parquet; pass --format to say what it holds.")
+    if form is None and name != STANDARD:
+        raise BadInput(f"{name} does not end in .csv, .jsonl or .parquet; say which format it has.")
+    return form or "csv"

@@ -1,0 +1,55 @@
+"""``penstock backup`` and ``penstock export``: a copy of the store, and its releases as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from penstock import streams
+from penstock.cli import options
+from penstock.cli.console import as_json, messages, progress
+from penstock.store import Archive
+from penstock.types import Cause
+
+
+def backup(
+    store: options.StorePath,
+    to: Annotated[Path, typer.Argument(metavar="COPY", help="Where to put the copy.")],
+    json: options.Json = False,
+) -> None:
+    """Copy a store while it is in use. The key is not in the copy, so keep one of it elsewhere; nor is the head."""
+    with Archive(store) as archive:
+        archive.copy(to)
+    with Archive(to) as copy:
+        units = {name: copy.account(name).t for name in copy.streams()}
+    if json:
+        as_json({"copy": str(to), "streams": units})
+        return
+    held = ", ".join(f'"{name}" up to t={t}' for name, t in units.items()) or "no streams"
+    messages.print(
+        f"{to} holds {held}. Put back, it is used as it is if nothing was published since; else run"
+        ' "penstock ledger adopt", which counts what it does not know as spent.'
+    )
+
+
+def export(
+    store: options.StorePath,
+    stream: Annotated[str, typer.Option(help="The stream to export.")],
+    output: Annotated[str, typer.Option("--output", "-o", help='A file, or "-".')] = "-",
+    output_format: Annotated[str | None, typer.Option(help="csv, jsonl or parquet, if the name does not tell.")] = None,
+    after: Annotated[int, typer.Option(help="Only units after this one.")] = 0,
+) -> None:
+    """Write the stored releases of a stream to a file, once more and the same."""
+    with Archive(store) as archive:
+        account = archive.account(stream)
+        bins = archive.streams()[stream]["bins"]
+        with (
+            streams.write(output, bins, form=output_format) as sink,
+            progress("Exporting", account.t) as show,
+        ):
+            for release in archive.published(account, after=max(after, sink.last or 0)):
+                if release.cause is not Cause.ADOPTED:
+                    sink.write(release)
+                show(release.t)

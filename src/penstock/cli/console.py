@@ -1,0 +1,37 @@
+"""How commands speak: results to standard output, everything else to standard error, bars only where somebody looks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+results = Console(highlight=False)
+messages = Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+def as_json(value: Any) -> None:
+    """A result for a script."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+@contextmanager
+def progress(doing: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A bar that shows how far something is; nothing at all where nobody looks."""
+    columns = [
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    ]
+    shown = columns if total else [SpinnerColumn(), TextColumn("{task.description} {task.completed}")]
+    with Progress(*shown, console=messages, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(doing, total=total)
+        yield lambda done: bar.update(task, completed=done)

@@ -1,0 +1,152 @@
+"""``penstock ledger``: what a store knows of its budgets, whether that is true, and what to do if it is too old."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from penstock import catalogue
+from penstock.charges import Point, Span
+from penstock.cli import options
+from penstock.cli.console import as_json, messages, progress, results
+from penstock.errors import BadInput
+from penstock.models import model_of
+from penstock.publisher import Publisher
+from penstock.store import Archive, Entry, Store
+from penstock.store.record import unpack
+from penstock.store.verify import Verified, verify, verify_file
+
+app = typer.Typer(no_args_is_help=True, help="Look at the budget of a store, verify it, or adopt an old copy.")
+
+StreamName = Annotated[str | None, typer.Option(help="Only this stream.")]
+
+
+@app.command()
+def show(
+    store: options.StorePath,
+    stream: StreamName = None,
+    last: Annotated[int, typer.Option(help="How many time units of a stream to show.")] = 10,
+    json: options.Json = False,
+) -> None:
+    """Show the streams of a store and their budgets; with --stream the latest time units of one."""
+    with Archive(store) as archive:
+        if stream is None:
+            found = [_overview(archive, name) for name in archive.streams()]
+        else:
+            account = archive.account(stream)
+            records = archive.records(account, after=max(account.t - last, 0))
+            found = [_unit(unpack(record.body)) for record in records]
+    if json:
+        as_json(found)
+    else:
+        results.print(_table(stream or str(store), found))
+
+
+def _overview(archive: Archive, name: str) -> dict[str, Any]:
+    account, declared = archive.account(name), archive.streams()[name]
+    records = deque(archive.records(account, after=account.t - 1), maxlen=1)
+    last, intent = unpack(records[0].body) if records else None, archive.intent(account)
+    law = {key: value for key, value in declared["model"].items() if key not in ("name", "epsilon")}
+    return {
+        "stream": name,
+        "mechanism": account.mechanism,
+        "model": declared["model"]["name"],
+        "epsilon": declared["model"]["epsilon"],
+        "law": ", ".join(f"{key}={value}" for key, value in law.items()),
+        "bins": account.bins,
+        "population": declared["population"] or "",
+        "t": account.t,
+        "label": last.label if last else "",
+        "remaining": str(last.remaining) if last else declared["model"]["epsilon"],
+        "charges": last.sequence if last else 0,
+        "announced": intent.t if intent else "",
+    }
+
+
+def _unit(entry: Entry) -> dict[str, Any]:
+    booked = [
+        f"{fact.envelope} {fact.e}" + ("" if isinstance(fact, Point) else " from here on")
+        for fact in entry.facts
+        if isinstance(fact, Point) or (isinstance(fact, Span) and fact.b is None)
+    ]
+    return {
+        "t": entry.t,
+        "label": entry.label,
+        "cause": str(entry.cause),
+        "values": f"those of t={entry.values}" if isinstance(entry.values, int) else "its own",
+        "charged": str(entry.charged),
+        "charges": ", ".join(booked),
+        "remaining": str(entry.remaining),
+        "sequence": entry.sequence,
+    }
+
+
+def _table(title: str, rows: list[dict[str, Any]]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for heading in rows[0] if rows else ("no streams",):
+        table.add_column(heading, justify="right" if heading in ("t", "charged", "remaining", "sequence") else "left")
+    for row in rows:
+        table.add_row(*(str(cell) for cell in row.values()))
+    return table
+
+
+@app.command(name="verify")
+def verify_command(
+    store: options.StorePath, stream: StreamName = None, head: options.HeadPath = None, json: options.Json = False
+) -> None:
+    """Read everything again: is it what was written, is it the latest, and did it keep the law?"""
+    with Archive(store, head=head) as archive:
+        verify_file(archive)
+        names = [stream] if stream else list(archive.streams())
+        found = []
+        for name in names:
+            with progress(f'Verifying "{name}"', archive.account(name).t) as show_t:
+                found.append(verify(archive, name, show_t))
+    if json:
+        as_json([_as_row(each) for each in found])
+    else:
+        results.print(_table(str(store), [_as_row(each) for each in found]))
+        results.print("[green]verified[/]: the chain is whole, it is the latest, and no protected set is overspent.")
+
+
+def _as_row(found: Verified) -> dict[str, Any]:
+    return {
+        "stream": found.stream,
+        "units": found.units,
+        "fresh": found.fresh,
+        "lost": found.lost,
+        "charges": found.charges,
+        "fullest protected set": "sealed" if found.peak is None else str(found.peak),
+        "epsilon": str(found.model.epsilon),
+    }
+
+
+@app.command()
+def adopt(
+    store: options.StorePath,
+    stream: Annotated[str, typer.Option(help="The stream to adopt.")],
+    key: options.KeyPath = None,
+    head: options.HeadPath = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Go on with a store that is older than what was published from it; what it does not know counts as spent."""
+    with Store(store, key=key, head=head) as opened:
+        declared = opened.streams().get(stream)
+        if declared is None:
+            raise BadInput(
+                f'the store {store} has no stream "{stream}"; it has {", ".join(opened.streams()) or "none"}.'
+            )
+        mechanism = catalogue.made(declared["mechanism"], declared["parameters"], model_of(declared["model"]))
+        before = opened.account(stream).t
+        if not yes:
+            question = (
+                f'Count the budget of "{stream}" after t={before} as spent? It publishes nothing fresh for a while.'
+            )
+            typer.confirm(question, abort=True, err=True)
+        population = declared["population"]
+        adopted = Publisher(mechanism, opened, stream, bins=declared["bins"], population=population, adopt=True)
+        with adopted as publisher:
+            messages.print(f'adopted: stream "{stream}" goes on after t={publisher.t}; up to there all is spent.')

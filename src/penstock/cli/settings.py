@@ -1,0 +1,118 @@
+"""What ``penstock run`` is told, by a TOML file, by options, or by both; options win."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from penstock import catalogue
+from penstock.errors import BadInput
+from penstock.mechanisms.base import Mechanism
+from penstock.models import model_of, nearest
+from penstock.streams.text import STANDARD
+
+PATHS = ("input", "output", "store", "key", "head")
+
+
+@dataclass
+class Settings:
+    """Everything a run needs. The field names are the keys of the TOML file."""
+
+    input: str = ""
+    output: str = STANDARD
+    store: str = ""
+    stream: str = ""
+    key: str | None = None
+    head: str | None = None
+    population: str | None = None
+    population_epsilon: str | None = None
+    time: str | None = None
+    every: str = "auto"
+    gaps: bool = False
+    input_format: str | None = None
+    output_format: str | None = None
+    mechanism: dict[str, Any] = field(default_factory=dict)
+    model: dict[str, Any] = field(default_factory=dict)
+
+    def require_complete(self) -> None:
+        """Refuse to guess what is missing."""
+        for name in ("input", "store"):
+            if not getattr(self, name):
+                raise BadInput(f'say which {name} to use: --{name} PATH, or {name} = "PATH" in the TOML file.')
+        if not self.model.get("name"):
+            raise BadInput("say whom to protect, and how: --model w-event --epsilon 1 --w 52, for example.")
+
+    @property
+    def name(self) -> str:
+        """The name of the stream: as told, or that of the input."""
+        return self.stream or (Path(self.input).name.split(".")[0] if self.input != STANDARD else "stream")
+
+    def made(self) -> Mechanism:
+        """The mechanism, under its model."""
+        parameters = dict(self.mechanism)
+        return catalogue.made(str(parameters.pop("name", "spas")), parameters, model_of(self.model))
+
+
+def from_toml(path: Path) -> Settings:
+    """Settings from a file; paths in it are relative to its folder."""
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as fault:
+        raise BadInput(f"the file {path} cannot be read: {fault.strerror}.") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"the file {path} is not UTF-8 text; save it as such.") from None
+    except tomllib.TOMLDecodeError as fault:
+        raise BadInput(f"the file {path} is not valid TOML: {str(fault)[:1].lower()}{str(fault)[1:]}.") from None
+    known = [each.name for each in fields(Settings)]
+    for key in told:
+        if key not in known:
+            raise BadInput(f"{path.name} has a key {key!r}, which means nothing here.{nearest(key, known)}")
+    settings = Settings(**{key: _checked(path.name, key, value) for key, value in told.items()})
+    for key in PATHS:
+        value = getattr(settings, key)
+        if value and value != STANDARD:
+            setattr(settings, key, str(path.parent / value))
+    return settings
+
+
+def _checked(file: str, key: str, value: Any) -> Any:
+    """Refuse a value of the wrong kind."""
+    if key in ("mechanism", "model"):
+        if isinstance(value, str):
+            return {"name": value}
+        right = isinstance(value, dict)
+    elif key == "gaps":
+        right = isinstance(value, bool)
+    elif key == "population_epsilon":
+        value, right = str(value), isinstance(value, (int, float, str))
+    else:
+        right = isinstance(value, str)
+    if not right:
+        raise BadInput(f"{key} in {file} has a value of the wrong kind; see docs/operating.md for what it takes.")
+    return value
+
+
+def overridden(settings: Settings, **told: Any) -> Settings:
+    """The settings with what was told by options; None means that an option was not given."""
+    for name, value in told.items():
+        if value is not None:
+            current = getattr(settings, name)
+            setattr(settings, name, current | value if isinstance(current, Mapping) else value)
+    return settings
+
+
+def parameters_of(pairs: Sequence[str]) -> dict[str, Any]:
+    """Parameters as they are written on a command line: ``warm_up=10``."""
+    parameters = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise BadInput(f"a parameter is written name=value; got {pair!r}.")
+        try:
+            parameters[name.strip()] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            parameters[name.strip()] = text
+    return parameters

@@ -1,0 +1,58 @@
+"""Stopping cleanly when told to: finish the time unit at hand, take back what was only announced, and go."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from types import FrameType
+from typing import Self
+
+from penstock.streams import Calendar, Source
+from penstock.types import Snapshot
+
+
+class Told(Exception):
+    """A signal came while nothing was being drawn."""
+
+
+class StoppableSource:
+    """A source that ends when the process is told to stop.
+
+    A signal that comes while the source waits for input ends it at once; one that comes while a unit is being drawn
+    ends it after that unit.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._waiting = False
+        self.signal: int | None = None
+        self.bins, self.live = source.bins, source.live
+
+    def __enter__(self) -> Self:
+        self._before = {number: signal.signal(number, self._told) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _told(self, number: int, frame: FrameType | None) -> None:
+        self.signal = number
+        if self._waiting:
+            raise Told
+
+    def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
+        """The snapshots of the source, as long as nobody says stop."""
+        items = self._source.snapshots(calendar)
+        while self.signal is None:
+            try:
+                self._waiting = True
+                snapshot = next(items, None)
+                self._waiting = False
+            except Told:
+                return
+            finally:
+                self._waiting = False
+            if snapshot is None:
+                return
+            yield snapshot
