@@ -1,89 +1,143 @@
-"""``penstock demo``: publish a made-up stream with every mechanism and show what came out."""
+"""``penstock demo``: a stream published through a durable store, killed and resumed on the way, and what came out."""
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import track
 from rich.table import Table
 
 from penstock import catalogue
-from penstock.cli import picture
-from penstock.curator import Curator
-from penstock.ledger import Audit
-from penstock.mechanisms.base import Mechanism
-from penstock.models import WEvent
-from penstock.streams import GENERATORS, Stream, synthetic
-from penstock.types import Ints, Kind
+from penstock.cli import options, picture
+from penstock.cli.console import progress, results
+from penstock.cli.trial import Trial, tried
+from penstock.errors import BadInput
+from penstock.models import PrivacyModel, WEvent
+from penstock.store import Archive
+from penstock.store.verify import verify, verify_file
+from penstock.streams import Stream, synthetic
+from penstock.types import Kind
 
-SHOWN = "spas"
-
-
-class Outcome(NamedTuple):
-    """What a mechanism published, and what it cost."""
-
-    values: Ints
-    fresh: int
-    audit: Audit
+STREAM = "counts"
+PATIENCE = 120  # seconds
 
 
 def demo(
-    kind: Annotated[str, typer.Option(help=f"Which made-up stream: {', '.join(GENERATORS)}.")] = "seasonal",
+    kind: options.StreamKind = "seasonal",
     bins: Annotated[int, typer.Option(help="How many bins the histogram has.")] = 8,
     steps: Annotated[int, typer.Option(help="For how many time units to publish.")] = 520,
+    mechanism: Annotated[str, typer.Option(help="Which mechanism; see penstock mechanisms.")] = "spas",
     epsilon: Annotated[float, typer.Option(help="How much may be learnt about anybody within a window.")] = 1.0,
     w: Annotated[int, typer.Option(help="How many time units a window has.")] = 52,
     seed: Annotated[int, typer.Option(help="Seed of the made-up stream. The noise is secure and has none.")] = 7,
-    to: Annotated[Path | None, typer.Option("--picture", help="Also draw the picture into this file.")] = None,
+    to: options.Picture = None,
 ) -> None:
-    """Publish a made-up stream under w-event privacy with every mechanism, and compare with the truth."""
+    """Publish a made-up stream through a durable store, kill it on the way, resume it, verify it, and look at it."""
     if to:
         picture.require_drawable(to)
-    stream = synthetic(kind, bins=bins, steps=steps, seed=seed)
     model = WEvent(epsilon=epsilon, w=w)
-    console = Console()
-    made = {key: mechanism(model=model) for key, mechanism in catalogue.mechanisms().items()}
-    shown = track(made.items(), "Publishing", console=Console(stderr=True), transient=True)
-    outcomes = {key: _published(stream, mechanism) for key, mechanism in shown}
-    console.print(
-        f"\n[bold]{steps} time units of a made-up {kind} stream, {bins} bins.[/]\n"
-        f"Each mechanism publishes it on its own. Whatever happens to one person within any {w} units changes the"
-        f" probability of anything that one of them publishes by a factor of at most exp({model.epsilon}).\n"
+    catalogue.made(mechanism, {}, model)
+    stream = synthetic(kind, bins=bins, steps=steps, seed=seed)
+    results.print(
+        f"\n[bold]{steps} time units of a made-up {kind} stream, {bins} bins.[/] Whatever happens to one person within"
+        f" any {w} units changes the probability of anything published by a factor of at most exp({model.epsilon}).\n"
     )
-    console.print(_table(stream, outcomes, w))
+    with TemporaryDirectory() as folder:
+        shown = _published(Path(folder), stream, model, mechanism)
+    results.print(_table(stream, shown, model, mechanism))
     widest = int(stream.counts.mean(axis=0).argmax())
-    truth, release = stream.counts[:, widest].astype(float), outcomes[SHOWN].values[:, widest].astype(float)
-    console.print(
-        f"\nBin {widest} as {SHOWN} published it ([bold cyan]⠶[/]) over the true counts ([bright_black]⠶[/]):"
+    truth, release = stream.counts[:, widest].astype(float), shown.values[:, widest].astype(float)
+    results.print(
+        f"\nBin {widest} as {mechanism} published it ([bold cyan]⠶[/]) over the true counts ([bright_black]⠶[/]):"
     )
-    console.print(picture.in_terminal(truth, release, width=min(console.width, 110) - 10, height=12))
-    console.print("[dim]The truth can be shown here because nobody lives in this stream.[/]")
+    results.print(picture.in_terminal(truth, release, width=min(results.width, 110) - 10, height=12))
+    results.print("[dim]The truth can be shown here because nobody lives in this stream.[/]")
     if to:
-        picture.to_file(truth, release, f"{SHOWN}, epsilon = {model.epsilon} in any {w} units", to)
-        console.print(f"[dim]Picture: {to}[/]")
+        picture.to_file(truth, release, f"{mechanism}, epsilon = {model.epsilon} in any {w} units", to)
+        results.print(f"[dim]Picture: {to}[/]")
 
 
-def _published(stream: Stream, mechanism: Mechanism) -> Outcome:
-    curator = Curator(mechanism.model, stream.bins)
-    mechanism.start(curator)
-    releases = [mechanism.step(snapshot) for snapshot in stream]
-    fresh = sum(bool(release.kind[0] == Kind.FRESH) for release in releases)
-    return Outcome(np.array([release.values for release in releases]), fresh, curator.ledger.audit())
+def _published(folder: Path, stream: Stream, model: WEvent, mechanism: str) -> Trial:
+    """The stream through a store that is killed and resumed."""
+    counts, releases, store = folder / f"{STREAM}.csv", folder / "releases.csv", folder / "demo.db"
+    rows = np.column_stack([np.arange(1, len(stream) + 1), stream.counts])
+    header = ",".join(["t", *(f"bin {i}" for i in range(stream.bins))])
+    np.savetxt(counts, rows, fmt="%d", delimiter=",", header=header, comments="")
+    settings = ["--input", counts, "--output", releases, "--store", store, "--mechanism", mechanism]
+    law = ["--model", "w-event", "--epsilon", model.epsilon, "--w", model.w]
+    command = [sys.executable, "-m", "penstock", "run", *map(str, settings + law)]
+    results.print(f"$ penstock run {' '.join(Path(str(word)).name for word in settings + law)}")
+    before = _killed_halfway(command, releases, len(stream))
+    written = before.count(b"\n") - 1
+    results.print(f"[red]killed[/] (SIGKILL) when {written} releases were written; run again:")
+    _finish(command)
+    same = releases.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
+    results.print(f"[green]resumed[/]: what was written before is {'unchanged' if same else '[red]CHANGED[/]'}.")
+    return _verified(store, stream)
 
 
-def _table(stream: Stream, outcomes: dict[str, Outcome], w: int) -> Table:
-    table = Table(title="What each mechanism made of it", title_justify="left")
+def _killed_halfway(command: list[str], releases: Path, steps: int) -> bytes:
+    """Kill the command when it has written about half, and return what is there."""
+    child = subprocess.Popen(command, stderr=subprocess.DEVNULL)  # noqa: S603
+    give_up = time.monotonic() + PATIENCE
+    with progress("Publishing", steps) as show:
+        while child.poll() is None and time.monotonic() < give_up:
+            written = releases.read_bytes().count(b"\n") if releases.exists() else 0
+            show(written)
+            if written > steps // 2:
+                break
+            time.sleep(0.002)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    return releases.read_bytes()
+
+
+def _finish(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise BadInput(f"the resumed run failed: {done.stderr.strip()}")
+
+
+def _verified(store: Path, stream: Stream) -> Trial:
+    """Read the store again, as ``penstock ledger verify`` does."""
+    with Archive(store) as archive:
+        verify_file(archive)
+        found = verify(archive, STREAM)
+        releases = list(archive.published(archive.account(STREAM)))
+    results.print("\n$ penstock ledger verify demo.db")
+    results.print(
+        f"[green]verified[/]: {found.units} units, {found.charges} charges, {found.lost} unit"
+        f"{'' if found.lost == 1 else 's'} lost to the crash (spent and republished); fullest window {found.peak} of"
+        f" {found.model.epsilon}.\n"
+    )
+    fresh = sum(bool((release.kind == Kind.FRESH).any()) for release in releases)
+    values = np.array([release.values for release in releases])
+    return Trial(stream.counts, values, fresh, found.peak or found.model.epsilon)
+
+
+def _table(stream: Stream, shown: Trial, model: PrivacyModel, mechanism: str) -> Table:
+    trials = {f"{mechanism}, as published above": shown}
+    with progress("Trying the others", len(catalogue.mechanisms())) as show:
+        for number, (key, kind) in enumerate(catalogue.mechanisms().items(), start=1):
+            trials[key] = tried(stream, kind.example(model))
+            show(number)
+    table = Table(title="What it made of the stream, and what others would have", title_justify="left")
     table.add_column("mechanism")
     for heading in ("mean error", "relative", "releases per window", "fullest window"):
         table.add_column(heading, justify="right")
-    errors = {key: np.abs(outcome.values - stream.counts) for key, outcome in outcomes.items()}
-    best = min(errors, key=lambda key: float(errors[key].mean()))
-    for key, (_, fresh, audit) in outcomes.items():
-        relative = (errors[key] / np.maximum(stream.counts, 1)).mean()
-        cells = [f"{errors[key].mean():.1f}", f"{relative:.1%}", f"{fresh * w / len(stream):.1f}", f"{audit.peak}"]
-        table.add_row(key, *cells, style="bold green" if key == best else None)
+    best = min(trials, key=lambda key: trials[key].mean_error)
+    for key, each in trials.items():
+        cells = [
+            f"{each.mean_error:.1f}",
+            f"{each.relative_error:.1%}",
+            f"{each.releases_per_window(model.window):.1f}",
+        ]
+        table.add_row(key, *cells, f"{each.peak}", style="bold green" if key == best else None)
     return table

@@ -24,6 +24,9 @@ app = typer.Typer(no_args_is_help=True, help="Look at the budget of a store, ver
 StreamName = Annotated[str | None, typer.Option(help="Only this stream.")]
 
 
+OVERVIEW = ("stream", "mechanism", "law", "t", "label", "remaining")
+
+
 @app.command()
 def show(
     store: options.StorePath,
@@ -42,27 +45,30 @@ def show(
     if json:
         as_json(found)
     else:
-        results.print(_table(stream or str(store), found))
+        columns = ("t", "label", "cause", "values", "charges", "remaining") if stream else OVERVIEW
+        results.print(_table(stream or str(store), [{key: row[key] for key in columns} for row in found]))
+        for row in found if stream is None else ():
+            if row["announced"] is not None:
+                results.print(f'"{row["stream"]}": t={row["announced"]} is announced and not released.')
 
 
 def _overview(archive: Archive, name: str) -> dict[str, Any]:
     account, declared = archive.account(name), archive.streams()[name]
     records = deque(archive.records(account, after=account.t - 1), maxlen=1)
     last, intent = unpack(records[0].body) if records else None, archive.intent(account)
-    law = {key: value for key, value in declared["model"].items() if key not in ("name", "epsilon")}
+    model = model_of(declared["model"])
     return {
         "stream": name,
         "mechanism": account.mechanism,
-        "model": declared["model"]["name"],
-        "epsilon": declared["model"]["epsilon"],
-        "law": ", ".join(f"{key}={value}" for key, value in law.items()),
+        "model": declared["model"],
+        "law": f"{declared['model']['name']}, {model.epsilon} in {model.window}, {model.neighbours}",
         "bins": account.bins,
         "population": declared["population"] or "",
         "t": account.t,
         "label": last.label if last else "",
         "remaining": str(last.remaining) if last else declared["model"]["epsilon"],
         "charges": last.sequence if last else 0,
-        "announced": intent.t if intent else "",
+        "announced": intent.t if intent else None,
     }
 
 
@@ -89,7 +95,7 @@ def _table(title: str, rows: list[dict[str, Any]]) -> Table:
     for heading in rows[0] if rows else ("no streams",):
         table.add_column(heading, justify="right" if heading in ("t", "charged", "remaining", "sequence") else "left")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row.values()))
+        table.add_row(*("" if cell is None else str(cell) for cell in row.values()))
     return table
 
 

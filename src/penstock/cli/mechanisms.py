@@ -23,15 +23,13 @@ def mechanisms(json: options.Json = False) -> None:
     if json:
         as_json(found)
         return
-    table = Table(title="Mechanisms", title_justify="left", show_lines=True, expand=True)
-    table.add_column("name", style="bold")
-    table.add_column("what it does", ratio=1)
-    for heading in ("paper", "proven for", "parameters", "proof"):
-        table.add_column(heading, no_wrap=heading not in ("paper", "parameters"))
+    table = Table(title="Mechanisms", title_justify="left", show_lines=True)
+    for heading in ("name", "what it does", "proven for", "proof"):
+        table.add_column(heading, no_wrap=heading in ("name", "proof"), style="bold" if heading == "name" else None)
     for row in found:
-        parameters = "\n".join(f"{name} = {value}" for name, value in row["parameters"].items())
-        cells = (row["summary"], row["paper"], "\n".join(row["proven_for"]), parameters, row["proof"])
-        table.add_row(row["name"], *cells)
+        parameters = ", ".join(f"{name} = {value}" for name, value in row["parameters"].items())
+        about = f"{row['summary']}\n[dim]{row['paper']}{'; ' if parameters else ''}{parameters}[/]"
+        table.add_row(row["name"], about, "\n".join(row["proven_for"]), row["proof"])
     results.print(table)
 
 

@@ -85,17 +85,27 @@ class Store(Archive):
     ) -> Account:
         """The account of a stream, begun if there is none, for its one writer.
 
-        ``admit`` sees the declarations of the streams that already are in the population, and may refuse a new one.
+        ``admit`` sees the declarations of the streams that already are in the population, and may refuse a new one. As
+        long as nothing was drawn, a stream can be begun differently.
         """
         with self._transaction():
-            known = self.streams().get(name)
-            if known is None:
+            known = self.streams()
+            if name in known and not self._drawn(name):
+                self._connection.execute("DELETE FROM streams WHERE name = ?", (name,))
+                del known[name]
+            if name in known:
+                require_same(name, known[name], declaration | {"population": population})
+            else:
                 admit(self.members(population))
                 row = (name, json.dumps(declaration, sort_keys=True), population)
                 self._connection.execute("INSERT INTO streams (name, declaration, population) VALUES (?, ?, ?)", row)
-            else:
-                require_same(name, known, declaration | {"population": population})
         return self.hold(name)
+
+    def _drawn(self, name: str) -> bool:
+        """Whether anything was announced or released for a stream."""
+        query = """SELECT 1 FROM streams WHERE name = ? AND (number IN (SELECT stream FROM intents)
+            OR EXISTS (SELECT 1 FROM releases WHERE stream = number))"""
+        return self._select(query, name) is not None
 
     def hold(self, name: str) -> Account:
         """The account of a stream that exists, for its one writer."""
