@@ -1,0 +1,183 @@
+"""A storm of crashes: processes are killed at every point where it hurts, and anywhere else, and nothing may be lost.
+
+After every kill: whatever was stored before is stored still, byte for byte; the budget spent has not decreased; no time
+unit is missing or has two releases; what was written out is what is stored; the whole store verifies.
+
+    python -m penstock.audit.crash --kills 200
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from penstock import catalogue
+from penstock.errors import CheckFailed
+from penstock.models import WEvent
+from penstock.publisher import Publisher
+from penstock.store import Archive, Store
+from penstock.store.archive import Record
+from penstock.store.verify import verify, verify_file
+from penstock.streams import Calendar, write
+from penstock.types import Cause, Snapshot
+
+POINTS = ("intent", "draw", "state", "write", "commit", "head", "emit")
+ANYWHERE = "anywhere"
+BINS = tuple(f"bin {i}" for i in range(12))
+MODEL = WEvent(epsilon=1, w=20)
+LONGEST_LIFE = 0.08  # seconds until a process that is killed anywhere is killed
+MOST_REACHED = {"state": 2}  # a point is passed up to so many times before the kill; states are rare
+USUALLY = 20
+LONGEST_STREAM = 100_000  # a life that lasts so long has missed its point
+
+
+@dataclass
+class Victim:
+    """A stream that keeps being killed, and what was known of it before."""
+
+    mechanism: str
+    folder: Path
+    records: list[Record] = field(default_factory=list)
+    written: bytes = b""
+
+    @property
+    def store(self) -> Path:
+        return self.folder / f"{self.mechanism}.db"
+
+    @property
+    def output(self) -> Path:
+        return self.folder / f"{self.mechanism}.csv"
+
+    def live(self, point: str, times: int, units: int | None = None) -> None:
+        """Publish, and die at the given point when it is reached for the given time."""
+        left = Counter({point: times})
+
+        def at(reached: str) -> None:
+            left[reached] -= 1
+            if reached == point and left[reached] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        mechanism = catalogue.made(self.mechanism, {}, MODEL)
+        with (
+            Store(self.store, at=at) as store,
+            Publisher(mechanism, store, "stream", bins=BINS) as publisher,
+            write(self.output, BINS) as sink,
+        ):
+            source = _Endless(live=point == "intent")  # only what cannot be read ahead has a transaction for its intent
+            for release in publisher.run(source, sink):
+                if units is not None and release.t >= units:
+                    return
+
+    def check(self) -> None:
+        """Compare with what was known before, and remember what is known now."""
+        if not self.store.exists():
+            return
+        with Archive(self.store) as archive:
+            verify_file(archive)
+            if "stream" not in archive.streams():
+                return
+            verify(archive, "stream")
+            records = list(archive.records(archive.account("stream")))
+        _require(records[: len(self.records)] == self.records, "a stored record has changed")
+        written = self.output.read_bytes() if self.output.exists() else b""
+        whole = self.written[: self.written.rfind(b"\n") + 1]
+        _require(written.startswith(whole), "a written row has changed")
+        self.records, self.written = records, written
+
+    def finish(self) -> int:
+        """Publish some more without a crash; then everything must be there, once. Returns how many units were lost."""
+        self.live(ANYWHERE, 0, units=len(self.records) + 10)
+        self.check()
+        with Archive(self.store) as archive:
+            releases = list(archive.published(archive.account("stream")))
+        rows = self.output.read_text(encoding="utf-8").splitlines()[1:]
+        units = [int(row.split(",")[1]) for row in rows]
+        _require(units == list(range(1, len(releases) + 1)), "a time unit was written twice, or not at all")
+        links = [row.rsplit(",", 1)[1] for row in rows]
+        _require(links == [release.link for release in releases], "what was written is not what is stored")
+        return sum(release.cause is Cause.LOST for release in releases)
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise CheckFailed(f"after a crash {otherwise}.")
+
+
+class _Endless:
+    """The same stream every time: counts that rest, and jump now and then."""
+
+    bins = BINS
+
+    def __init__(self, live: bool) -> None:
+        self.live = live
+
+    def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
+        for t in range(1, LONGEST_STREAM):
+            level = np.random.default_rng(t // 15).integers(0, 500, len(BINS))
+            yield Snapshot(t, level)
+
+
+def kill(victim: Victim, point: str, rng: np.random.Generator) -> None:
+    """Let a process live until it is killed."""
+    child = os.fork()
+    if child == 0:
+        try:
+            victim.live(point, int(rng.integers(1, MOST_REACHED.get(point, USUALLY) + 1)))
+        finally:
+            os._exit(1)
+    if point == ANYWHERE:
+        time.sleep(rng.uniform(0, LONGEST_LIFE))
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    _require(os.WIFSIGNALED(status), f"a process did not live to be killed ({point}, {victim.mechanism})")
+
+
+def storm(folder: Path, kills: int, seed: int) -> Table:
+    """Every point for every mechanism, then as many kills anywhere; raises CheckFailed if anything is lost."""
+    rng = np.random.default_rng(seed)
+    victims = [Victim(key, folder) for key in catalogue.mechanisms()]
+    deaths = [(victim, point) for point in POINTS for victim in victims]
+    deaths += [(victims[i % len(victims)], ANYWHERE) for i in range(kills)]
+    shown = track(deaths, "Killing", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    for victim, point in shown:
+        kill(victim, point, rng)
+        victim.check()
+    table = Table(title=f"{len(deaths)} kills, {kills} of them anywhere", title_justify="left")
+    for heading in ("mechanism", "kills", "units published", "of them lost, and spent"):
+        table.add_column(heading, justify="left" if heading == "mechanism" else "right")
+    for victim in victims:
+        lost = victim.finish()
+        suffered = sum(each is victim for each, _ in deaths)
+        table.add_row(victim.mechanism, str(suffered), str(len(victim.records)), str(lost))
+    return table
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--kills", type=int, default=200, help="how many to kill anywhere, besides every point")
+    parser.add_argument("--seed", type=int, default=int(time.time()), help="which storm")
+    told = parser.parse_args()
+    console = Console()
+    with TemporaryDirectory() as folder:
+        console.print(storm(Path(folder), told.kills, told.seed))
+    console.print(
+        f"seed {told.seed}: no budget was forgotten, no unit was drawn twice or left out, every store verifies."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,398 @@
+"""The durable store: one release a unit, one writer a stream, one law, and nothing raw on the disk."""
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import penstock as ps
+from penstock.errors import HorizonReached, OtherStream, OutOfOrder, StoreInUse
+from penstock.queries import Counts
+from penstock.store import Archive, schema
+from penstock.store.verify import verify, verify_file
+from penstock.types import Cause
+
+LAW = ps.WEvent(epsilon=1, w=4)
+BINS = ("a", "b")
+
+
+class Crash(BaseException):
+    """The process dies here."""
+
+
+def unit(t: int, *counts: int) -> ps.Snapshot:
+    return ps.Snapshot(t, counts or (10 * t, 7))
+
+
+def opened(store: ps.Store, name: str = "s", mechanism: ps.Mechanism | None = None, **options: Any) -> ps.Publisher:
+    return ps.Publisher(mechanism or ps.Uniform(model=LAW), store, name, bins=options.pop("bins", BINS), **options)
+
+
+def published(path: Path, units: int, mechanism: ps.Mechanism | None = None) -> list[ps.Published]:
+    with ps.Store(path) as store, opened(store, mechanism=mechanism) as publisher:
+        return [publisher.publish(unit(t)) for t in range(publisher.t + 1, units + 1)]
+
+
+def intents(path: Path) -> list[tuple[int, ...]]:
+    with sqlite3.connect(path) as connection:
+        found = connection.execute("SELECT stream, t FROM intents").fetchall()
+    connection.close()
+    return found
+
+
+def crash_at(point: str) -> Callable[[str], None]:
+    def at(here: str) -> None:
+        if here == point:
+            raise Crash
+
+    return at
+
+
+# ---- one release a unit ---------------------------------------------------------------------------------------------
+
+
+def test_a_unit_published_twice_has_one_release(tmp_path: Path) -> None:
+    first = published(tmp_path / "db", 3)
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        again = [publisher.publish(unit(t, 999, 999)) for t in (2, 1, 3)]
+    for release, same in zip([first[1], first[0], first[2]], again, strict=True):
+        assert release.same_as(same)
+        assert (release.link, release.sequence, release.cause) == (same.link, same.sequence, same.cause)
+
+
+def test_a_unit_prepared_twice_has_one_release(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        pending = publisher.prepare(unit(1))
+        assert publisher.prepare(unit(1, 0, 0)) is pending
+        with pytest.raises(OutOfOrder):
+            publisher.prepare(unit(2))
+        store.commit([pending])
+        store.commit([pending])
+        assert [release.t for release in publisher.releases()] == [1]
+
+
+def test_no_unit_can_be_left_out(tmp_path: Path) -> None:
+    """A release that was prepared and not committed leaves no hole when the unit after it has no input."""
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        publisher.prepare(unit(1))
+        with pytest.raises(OutOfOrder):
+            store.commit([publisher.prepare_missing()])
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        assert [release.t for release in publisher.releases()] == list(range(1, publisher.t + 1))
+
+
+@pytest.mark.parametrize("announce", [False, True])
+def test_many_streams_share_one_commit(tmp_path: Path, announce: bool) -> None:
+    with ps.Store(tmp_path / "db") as store:
+        writers = [opened(store, f"s{i}") for i in range(5)]
+        for t in range(1, 8):
+            ahead = unit(t + 1) if announce else None
+            store.commit([writer.prepare(unit(t), ahead=ahead) for writer in writers])
+            assert len(intents(tmp_path / "db")) == (5 if announce else 0)
+        for writer in writers:
+            writer.close()
+        assert intents(tmp_path / "db") == []
+        assert [verify(store, f"s{i}").units for i in range(5)] == [7] * 5
+
+
+def test_a_shared_commit_that_fails_stores_nothing_and_can_be_repeated(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db", at=crash_at("write")) as store:
+        writers = [opened(store, name) for name in "xy"]
+        pending = [writer.prepare(unit(1)) for writer in writers]
+        with pytest.raises(Crash):
+            store.commit(pending)
+        assert [store.account(name).t for name in "xy"] == [0, 0]
+        store.at = lambda point: None
+        store.commit([writer.prepare(unit(1)) for writer in writers])
+        for writer, drawn in zip(writers, pending, strict=True):
+            assert [release.link for release in writer.releases()] == [drawn.release.link]
+
+
+def test_a_clean_close_takes_an_announced_unit_back(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        publisher.publish(unit(1), ahead=unit(2))
+        assert intents(tmp_path / "db") == [(1, 2)]
+    assert intents(tmp_path / "db") == []
+    assert published(tmp_path / "db", 2)[0].cause is Cause.DECIDED
+
+
+def test_a_crash_leaves_an_announced_unit_announced(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store:
+        opened(store).publish(unit(1), ahead=unit(2))
+    assert intents(tmp_path / "db") == [(1, 2)]
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        assert [release.cause for release in publisher.releases()] == [Cause.DECIDED, Cause.LOST]
+
+
+def test_a_unit_announced_beyond_the_horizon_locks_nobody_out(tmp_path: Path) -> None:
+    mechanism = ps.Uniform(model=ps.UserLevel(epsilon=1, horizon=2))
+    with ps.Store(tmp_path / "db") as store:
+        publisher = opened(store, mechanism=mechanism)
+        publisher.publish(unit(1))
+        publisher.publish(unit(2), ahead=unit(3))
+    with ps.Store(tmp_path / "db") as store, opened(store, mechanism=mechanism) as publisher:
+        assert len(list(publisher.releases())) == 2
+        with pytest.raises(HorizonReached):
+            publisher.publish(unit(3))
+
+
+def test_closing_twice_or_after_the_store_is_harmless(tmp_path: Path) -> None:
+    store = ps.Store(tmp_path / "db")
+    publisher = opened(store)
+    publisher.publish(unit(1))
+    publisher.close()
+    publisher.close()
+    store.close()
+    store.close()
+
+
+# ---- one writer a stream --------------------------------------------------------------------------------------------
+
+OTHER = """
+import sys, penstock as ps
+store = ps.Store(sys.argv[1])
+publisher = ps.Publisher(ps.Uniform(model=ps.WEvent(epsilon=1, w=4)), store, sys.argv[2], bins=("a", "b"))
+for t in range(publisher.t + 1, publisher.t + 31):
+    publisher.publish(ps.Snapshot(t, [t, t]))
+print(publisher.t)
+"""
+
+
+def other(path: Path, stream: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", OTHER, str(path), stream]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store, ps.Store(tmp_path / "db") as second, opened(store) as publisher:
+        publisher.publish(unit(1))
+        for held in (store, second):
+            with pytest.raises(StoreInUse, match='"s"'):
+                opened(held)
+        process = other(tmp_path / "db", "s")
+        assert "StoreInUse" in process.communicate()[1]
+        publisher.publish(unit(2))
+    assert len(published(tmp_path / "db", 3)) == 1
+
+
+def test_a_second_writer_cannot_change_a_stream_that_has_not_drawn_yet(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store, ps.Store(tmp_path / "db") as second, opened(store) as publisher:
+        with pytest.raises(StoreInUse):
+            opened(second, mechanism=ps.Uniform(model=ps.WEvent(epsilon=9, w=2)))
+        publisher.publish(unit(1))
+        assert store.streams()["s"]["model"]["epsilon"] == "1"
+        verify(store, "s")
+
+
+def test_there_is_one_writer_whatever_the_order_of_streams(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store, ps.Store(tmp_path / "db") as second:
+        first = opened(store, "s")
+        opened(store, "later").publish(unit(1))
+        with pytest.raises(StoreInUse):
+            opened(second, "s")
+        assert first.publish(unit(1)).t == 1
+
+
+def test_two_processes_write_two_streams_at_once(tmp_path: Path) -> None:
+    ps.Store(tmp_path / "db").close()
+    processes = [other(tmp_path / "db", name) for name in ("x", "y")]
+    for process in processes:
+        out, err = process.communicate()
+        assert (out.strip(), err) == ("30", "")
+    with Archive(tmp_path / "db") as archive:
+        assert [verify(archive, name).units for name in ("x", "y")] == [30, 30]
+
+
+def test_a_forked_process_is_refused(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        publisher.publish(unit(1), ahead=unit(2))
+        child = os.fork()
+        if child == 0:
+            try:
+                publisher.publish(unit(2))
+            except ps.StoreError as fault:
+                os._exit(7 if "forked" in str(fault) else 8)
+            os._exit(9)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert publisher.publish(unit(2)).cause is Cause.DECIDED
+        assert verify(store, "s").units == 2
+
+
+def test_verifying_while_somebody_publishes_is_no_damage(tmp_path: Path) -> None:
+    class Slow(Archive):
+        def latest_head(self, account: Any) -> Any:
+            publisher.publish(unit(publisher.t + 1), ahead=unit(publisher.t + 2))
+            return super().latest_head(account)
+
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher, Slow(tmp_path / "db") as archive:
+        publisher.publish(unit(1), ahead=unit(2))
+        assert verify(archive, "s").units >= 1
+
+
+# ---- one law --------------------------------------------------------------------------------------------------------
+
+OTHERWISE = [
+    ({"mechanism": ps.Sample(model=LAW)}, "mechanism"),
+    ({"mechanism": ps.Uniform(model=ps.WEvent(epsilon=2, w=4))}, "epsilon"),
+    ({"mechanism": ps.Uniform(model=ps.WEvent(epsilon=1, w=5))}, "w = 4"),
+    ({"mechanism": ps.Uniform(model=ps.WEvent(epsilon=1, w=4, neighbours="replace"))}, "neighbours"),
+    ({"bins": ("a", "c")}, "bins"),
+    ({"population": "p", "population_epsilon": 5}, "population"),
+]
+
+
+@pytest.mark.parametrize(("options", "word"), OTHERWISE, ids=[word for _, word in OTHERWISE])
+def test_other_parameters_are_refused_once_something_was_drawn(
+    tmp_path: Path, options: dict[str, Any], word: str
+) -> None:
+    with ps.Store(tmp_path / "db") as store:
+        opened(store).close()
+        opened(store, **options).close()
+        opened(store).close()  # nothing was drawn, so all of it may change
+    published(tmp_path / "db", 1)
+    with ps.Store(tmp_path / "db") as store:
+        with pytest.raises(OtherStream, match=word):
+            opened(store, **options)
+        assert opened(store).publish(unit(2)).t == 2
+
+
+def test_whole_numbers_of_numpy_are_parameters_like_any_other(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store:
+        opened(store, mechanism=ps.Uniform(model=ps.WEvent(epsilon=1, w=int(np.int64(4))))).publish(unit(1))
+        model = ps.WEvent(epsilon=1, w=np.int64(4))  # type: ignore[arg-type]
+        opened(store, "t", mechanism=ps.Uniform(model=model)).publish(unit(1))
+
+
+def test_a_population_is_never_exceeded_and_never_changes(tmp_path: Path) -> None:
+    def joined(store: ps.Store, name: str, epsilon: str, whole: str | None = None) -> ps.Publisher:
+        mechanism = ps.Uniform(model=ps.WEvent(epsilon=epsilon, w=4))
+        return opened(store, name, mechanism, population="p", population_epsilon=whole)
+
+    with ps.Store(tmp_path / "db") as store:
+        with pytest.raises(ps.BudgetExceeded, match="new here"):
+            joined(store, "x", "0.4")
+        joined(store, "x", "0.4", "1").publish(unit(1))
+        joined(store, "y", "0.6").publish(unit(1))
+    with ps.Store(tmp_path / "db") as store:
+        with pytest.raises(ps.BudgetExceeded):
+            joined(store, "z", "0.000000004")
+        with pytest.raises(OtherStream, match="cannot change"):
+            joined(store, "x", "0.4", "2")
+        assert joined(store, "x", "0.4").publish(unit(2)).t == 2
+
+
+@pytest.mark.parametrize("noise", [ps.SimulationNoise(1), ps.ScriptedNoise([1])])
+def test_noise_that_protects_nobody_is_refused(tmp_path: Path, noise: Any) -> None:
+    with ps.Store(tmp_path / "db") as store:
+        with pytest.raises(ps.BadInput, match="secure noise only"):
+            opened(store, noise=noise)
+        assert store.streams() == {}
+
+
+# ---- what is in the files -------------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Mixed(ps.Mechanism):
+    """Asks for one bin only, and says so; every third unit repeats the one before."""
+
+    proven_for: ClassVar = (ps.WEvent,)
+
+    def decide(self, snapshot: ps.Snapshot) -> ps.Release:
+        if snapshot.t % 3 == 0:
+            return self.republish(snapshot)
+        e = self.model.epsilon / 8
+        values = self.last.values.copy()
+        values[1:2] = self.curator.ask(snapshot, Counts(), [e], bins=[1])
+        kind = np.array([ps.Kind.REPUBLISHED, ps.Kind.FRESH], np.int8)
+        return ps.Release(snapshot.t, values, kind, np.array([0.0, self.curator.noise_sd(e)]), self.curator.charged())
+
+
+def test_everything_about_a_release_survives(tmp_path: Path) -> None:
+    mechanism = Mixed(model=LAW, allow_unproven=True)
+    counts = [2**31 + 5, 2**40, 2**53, 3, 2**31, 2**15, 9]
+    with ps.Store(tmp_path / "db") as store, opened(store, mechanism=mechanism) as publisher:
+        written = [publisher.publish(unit(t, 1, count)) for t, count in enumerate(counts, start=1)]
+    with Archive(tmp_path / "db") as archive:
+        read = list(archive.published(archive.account("s")))
+        sizes = [len(record.body) for record in archive.records(archive.account("s"))]
+    assert written[2].values[1] == written[1].values[1] > 2**39
+    assert list(written[0].kind) == [ps.Kind.REPUBLISHED, ps.Kind.FRESH]
+    assert min(sizes[0], sizes[1]) > sizes[2]
+    for release, same in zip(written, read, strict=True):
+        assert release.same_as(same)
+        assert (release.remaining, release.label, release.link) == (same.remaining, same.label, same.link)
+
+
+def test_a_repeated_release_is_stored_as_a_reference(tmp_path: Path) -> None:
+    bins = [str(i) for i in range(5000)]
+    mechanism = ps.Sample(model=LAW)
+    with ps.Store(tmp_path / "db") as store, opened(store, mechanism=mechanism, bins=bins) as publisher:
+        written = [publisher.publish(ps.Snapshot(t, np.arange(5000))) for t in range(1, 9)]
+        sizes = [len(record.body) for record in store.records(store.account("s"))]
+        assert max(sizes[1:4] + sizes[5:]) < 400 < 5000 < min(sizes[0], sizes[4])
+        for release, same in zip(written[6:], publisher.releases(after=6), strict=True):
+            assert release.same_as(same)
+
+
+def test_no_count_is_in_any_file(tmp_path: Path) -> None:
+    count, law = 987_654_321, ps.WEvent(epsilon="0.001", w=3)
+    with ps.Store(tmp_path / "db") as store, opened(store, mechanism=ps.SPAS(model=law, warm_up=1)) as publisher:
+        for t in range(1, 40):
+            publisher.publish(unit(t, count, count))
+            held = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+            for secret in (str(count).encode(), count.to_bytes(4, "little"), count.to_bytes(8, "little")):
+                assert secret not in held
+            assert count.to_bytes(4, "big") not in held
+
+
+def test_files_are_made_with_care(tmp_path: Path) -> None:
+    published(tmp_path / "db", 1)
+    assert (tmp_path / "db.key").stat().st_mode & 0o777 == 0o600
+    connection = schema.connect((tmp_path / "db").as_uri(), mode="rw")
+    assert [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("synchronous", "secure_delete")] == [2, 1]
+    connection.close()
+    modes = {(3, 40, 1): "TRUNCATE", (3, 51, 2): "TRUNCATE", (3, 51, 3): "WAL", (3, 52, 0): "WAL", (4, 0, 0): "WAL"}
+    assert {version: schema.journal_mode(version) for version in modes} == modes
+
+
+def test_a_file_of_version_1_is_brought_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    published(tmp_path / "model", 1)
+    (tmp_path / "db.key").write_bytes((tmp_path / "model.key").read_bytes())
+    with Archive(tmp_path / "model") as archive:
+        facts = archive._all("SELECT name, value FROM facts")
+    connection = sqlite3.connect(path)
+    for statement in (*schema.VERSIONS[0], "PRAGMA user_version = 1", f"PRAGMA application_id = {schema.APPLICATION}"):
+        connection.execute(statement)
+    connection.executemany("INSERT INTO facts VALUES (?, ?)", facts)
+    connection.commit()
+    connection.close()
+    with pytest.raises(ps.StoreError, match="older version"):
+        Archive(path)
+    assert [release.t for release in published(path, 3)] == [1, 2, 3]
+    with Archive(path) as archive:
+        verify_file(archive)
+        assert verify(archive, "s").peak == ps.Epsilon("0.75")
+
+
+def test_another_program_s_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "theirs"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t (x)")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    doors: Sequence[Callable[[Path], Archive]] = (ps.Store, Archive)
+    for door in doors:
+        with pytest.raises(ps.StoreError, match=re.escape("another program")):
+            door(path)
+    assert path.read_bytes() == before
