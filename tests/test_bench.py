@@ -1,9 +1,11 @@
 """The speed bench runs, and its verdicts follow from its figures. The bars themselves are for a quiet machine."""
 
+from pathlib import Path
+
 import pytest
 
 from penstock.bench import __main__ as command
-from penstock.bench import speed
+from penstock.bench import durable, speed
 from penstock.bench.speed import Result
 
 
@@ -11,6 +13,17 @@ from penstock.bench.speed import Result
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"ROUNDS": 2, "LONG_STREAM": 2000, "CHUNK": 20}.items():
         monkeypatch.setattr(speed, name, value)
+
+
+def test_durability_is_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in {"ROUNDS": 3, "STREAMS": 3, "SHARED_ROUNDS": 2, "LONG_STREAM": 120}.items():
+        monkeypatch.setattr(durable, name, value)
+    monkeypatch.chdir(tmp_path)
+    done: list[int] = []
+    results = [durable.release_alone(), durable.releases_together(), *durable.aged(done.append)]
+    assert sum(done) == durable.LONG_STREAM
+    assert all(result.value > 0 for result in results)
+    assert not list(tmp_path.iterdir())
 
 
 def test_every_figure_is_measured() -> None:
@@ -37,5 +50,8 @@ def test_a_missed_bar_is_an_exit_code(
         monkeypatch.setattr(speed, name, lambda: Result("figure", value, "x", bar=2))
     monkeypatch.setattr(speed, "bd_step", lambda bins: Result("step", value, "x", bar=2))
     monkeypatch.setattr(speed, "flat", lambda advance: [])
+    for name in ("release_alone", "releases_together"):
+        monkeypatch.setattr(durable, name, lambda: Result("figure", value, "x", bar=2))
+    monkeypatch.setattr(durable, "aged", lambda advance: [])
     assert command.main() == code
     assert ("NO" in capsys.readouterr().out) is bool(code)

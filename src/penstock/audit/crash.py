@@ -30,11 +30,13 @@ from penstock.models import WEvent
 from penstock.publisher import Publisher
 from penstock.store import Archive, Store
 from penstock.store.archive import Record
+from penstock.store.record import unpack
 from penstock.store.verify import verify, verify_file
 from penstock.streams import Calendar, write
 from penstock.types import Cause, Snapshot
 
-POINTS = ("intent", "draw", "state", "write", "commit", "head", "emit")
+BEFORE_COMMIT = ("intent", "draw", "state", "write")
+POINTS = (*BEFORE_COMMIT, "commit", "head", "emit")
 ANYWHERE = "anywhere"
 BINS = tuple(f"bin {i}" for i in range(12))
 MODEL = WEvent(epsilon=1, w=20)
@@ -52,6 +54,7 @@ class Victim:
     folder: Path
     records: list[Record] = field(default_factory=list)
     written: bytes = b""
+    announced: int | None = None  # a unit that was announced when the process died, and not stored
 
     @property
     def store(self) -> Path:
@@ -81,7 +84,7 @@ class Victim:
                 if units is not None and release.t >= units:
                     return
 
-    def check(self) -> None:
+    def check(self, point: str = ANYWHERE) -> None:
         """Compare with what was known before, and remember what is known now."""
         if not self.store.exists():
             return
@@ -90,8 +93,14 @@ class Victim:
             if "stream" not in archive.streams():
                 return
             verify(archive, "stream")
-            records = list(archive.records(archive.account("stream")))
+            account = archive.account("stream")
+            records, intent = list(archive.records(account)), archive.intent(account)
         _require(records[: len(self.records)] == self.records, "a stored record has changed")
+        if self.announced is not None and self.announced <= len(records):
+            cause = unpack(records[self.announced - 1].body).cause
+            _require(cause is Cause.LOST, "a unit was drawn twice")
+        _require(intent is not None or point not in BEFORE_COMMIT, "nobody knows that a unit was drawn")
+        self.announced = intent.t if intent else None
         written = self.output.read_bytes() if self.output.exists() else b""
         whole = self.written[: self.written.rfind(b"\n") + 1]
         _require(written.startswith(whole), "a written row has changed")
@@ -154,7 +163,7 @@ def storm(folder: Path, kills: int, seed: int) -> Table:
     shown = track(deaths, "Killing", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
     for victim, point in shown:
         kill(victim, point, rng)
-        victim.check()
+        victim.check(point)
     table = Table(title=f"{len(deaths)} kills, {kills} of them anywhere", title_justify="left")
     for heading in ("mechanism", "kills", "units published", "of them lost, and spent"):
         table.add_column(heading, justify="left" if heading == "mechanism" else "right")

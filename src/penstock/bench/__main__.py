@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from penstock.bench import speed
+from penstock.bench import durable, speed
 
 
 def main() -> int:
     """Measure everything, show it, say whether all bars are met."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("measuring", total=speed.LONG_STREAM)
+        task = progress.add_task("measuring", total=speed.LONG_STREAM + durable.LONG_STREAM)
         results = [
             speed.against_numpy(),
             speed.against_opendp(),
@@ -23,7 +24,10 @@ def main() -> int:
             speed.bd_step(100),
             speed.bd_step_wide(),
             speed.timing_leak(),
-            *speed.flat(lambda steps: progress.advance(task, steps)),
+            *speed.flat(partial(progress.advance, task)),
+            durable.release_alone(),
+            durable.releases_together(),
+            *durable.aged(partial(progress.advance, task)),
         ]
     Console().print(_table(results))
     return 0 if all(result.met for result in results) else 1
