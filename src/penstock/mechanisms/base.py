@@ -79,10 +79,12 @@ class Mechanism(ABC):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the mechanism was made with, besides its model, as plain data."""
-        values = {kept.name: getattr(self, kept.name) for kept in self.parameter_fields()}
+        """What the mechanism was made with, besides its model and what is usual, as plain data."""
+        chosen = {kept.name: getattr(self, kept.name) for kept in self.parameter_fields()}
+        usual = {kept.name: kept.default for kept in self.parameter_fields()}
         plain = (int, float, str, bool, type(None), list)
-        return {name: value if isinstance(value, plain) else str(value) for name, value in values.items()}
+        differing = {name: value for name, value in chosen.items() if value != usual[name]}
+        return {name: value if isinstance(value, plain) else str(value) for name, value in differing.items()}
 
     # ---- for authors ------------------------------------------------------------------------------------------------
 
@@ -189,7 +191,8 @@ class Mechanism(ABC):
 
     def _signature(self) -> str:
         """What must agree between who saves and who loads: class, parameters, model, bins."""
-        return f"{self!r} of {self.curator.bins} bins"
+        parameters = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({parameters}) under {self.model} with {self.curator.bins} bins"
 
     def _state_fields(self) -> list[Field[Any]]:
         return [kept for kept in fields(self) if kept.metadata.get("state")]

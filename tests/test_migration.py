@@ -1,0 +1,83 @@
+"""A store that an earlier version wrote is brought up to date, and goes on."""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import penstock as ps
+from penstock.errors import StoreError
+from penstock.store import Archive, schema
+from penstock.store.verify import verify
+from penstock.streams import synthetic
+
+STORED = Path(__file__).parent / "stores"
+MODEL = ps.WEvent(epsilon=1, w=5)
+BINS = ["a", "b", "c"]
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A copy of a store of the first version: 30 units of two made-up streams, and no populations."""
+    for file in STORED.glob("version-1.db*"):
+        shutil.copy(file, tmp_path)
+    return tmp_path / "version-1.db"
+
+
+def version_of(path: Path) -> int:
+    connection = sqlite3.connect(path)
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    connection.close()
+    return version
+
+
+@pytest.mark.parametrize("mechanism", [ps.Uniform, ps.SPAS])
+def test_an_old_store_goes_on_where_it_was(old: Path, mechanism: type[ps.Mechanism]) -> None:
+    assert version_of(old) == 1
+    name = mechanism.__name__.lower()
+    with ps.Store(old) as store:
+        before = list(store.published(store.account(name)))
+        with ps.Publisher(mechanism(model=MODEL), store, name, bins=BINS) as publisher:
+            assert [release.t for release in before] == list(range(1, 31))
+            list(publisher.run(synthetic("jumps", bins=3, steps=40, seed=2)))
+            after = list(publisher.releases())
+    assert version_of(old) == schema.LATEST
+    assert [release.t for release in after] == list(range(1, 41))
+    assert all(
+        release.same_as(other) and release.link == other.link for release, other in zip(before, after, strict=False)
+    )
+    with Archive(old) as archive:
+        verified = verify(archive, name)
+    assert verified.peak is not None
+    assert verified.peak <= MODEL.epsilon
+
+
+def test_an_old_store_can_take_a_population(old: Path) -> None:
+    with ps.Store(old) as store:
+        uniform = ps.Uniform(model=MODEL)
+        ps.Publisher(uniform, store, "new", bins=BINS, population="people", population_epsilon=1).close()
+        assert len(store.members("people")) == 1
+
+
+def test_who_only_reads_is_told_to_bring_it_up_to_date(old: Path) -> None:
+    with pytest.raises(StoreError, match="older version"):
+        Archive(old)
+    assert version_of(old) == 1
+
+
+def test_a_store_from_the_future_is_refused(old: Path) -> None:
+    connection = sqlite3.connect(old)
+    connection.execute(f"PRAGMA user_version = {schema.LATEST + 1}")
+    connection.close()
+    with pytest.raises(StoreError, match="install a newer Penstock"):
+        ps.Store(old)
+
+
+def test_another_program_s_database_is_refused(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "other.db")
+    connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    with pytest.raises(StoreError, match="another program"):
+        ps.Store(tmp_path / "other.db")
+    assert not list(tmp_path.glob("*.key"))
