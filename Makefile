@@ -1,10 +1,10 @@
-# make demo . make test . make check . make bench: each makes the virtual environment it needs.
+# make demo . make test . make check . make bench . make crash: each makes the virtual environment it needs.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCE := pyproject.toml
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test check bench crash clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -27,7 +27,7 @@ $(VENV)/.check: $(VENV)/.test $(SOURCE)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[check,test,plot]'
 	@touch $@
 
-demo: $(VENV)/.demo ## publish a made-up stream with every mechanism; a table, a picture, demo.png
+demo: $(VENV)/.demo ## publish a made-up stream through a durable store, killed and resumed; a table, a picture, demo.png
 	$(BIN)/penstock demo --picture demo.png
 
 test: $(VENV)/.test ## run the tests
@@ -39,8 +39,11 @@ check: $(VENV)/.check ## formatting, lint, types, direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-bench: $(VENV)/.test ## measure speed as ratios of one run, about three minutes
+bench: $(VENV)/.test ## measure speed and durability as ratios of one run, about seven minutes
 	$(BIN)/python -m penstock.bench
+
+crash: $(VENV)/.test ## kill publishers at every point where it hurts, and 250 times anywhere
+	$(BIN)/python -m penstock.audit.crash --kills 250
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

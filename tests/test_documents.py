@@ -18,10 +18,10 @@ DOCUMENTS = [
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("number", range(3))
 def test_readme_code_runs(number: int, capsys: pytest.CaptureFixture[str]) -> None:
     code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert len(code) == 2
+    assert len(code) == 3
     exec(compile(code[number], f"README.md, block {number}", "exec"), {})
     assert capsys.readouterr().out
 

@@ -30,7 +30,7 @@ class Writer:
 
     ``bins`` are the names of the bins. Streams about the same people name one ``population``, and the first of them
     says how much all may spend together. ``adopt`` accepts a store that is older than what was published from it, and
-    counts what it does not know as spent.
+    counts what it does not know as spent; its value is the last unit that was published, or 0 to trust the head file.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Writer:
         population: str | None = None,
         population_epsilon: Epsilon | Number | None = None,
         noise: Noise | None = None,
-        adopt: bool = False,
+        adopt: int | None = None,
     ) -> None:
         if noise is not None and not noise.secure:
             raise BadInput("a store takes secure noise only; simulation and scripted noise protect nobody.")
@@ -172,14 +172,15 @@ class Writer:
 
     # ---- taking up work ---------------------------------------------------------------------------------------------
 
-    def _begin(self, adopt: bool) -> None:
-        head = self.store.adopted_head(self._account) if adopt else self.store.latest_head(self._account)
+    def _begin(self, adopt: int | None) -> None:
+        if adopt is None:
+            self.store.require_latest(self._account)
         intent = self._resume(self._key)
         forgets = isinstance(self._mechanism.model, MContext)  # who was present in a unit that is lost is not known
-        if (adopt or intent) and forgets:
+        if forgets and (intent or adopt is not None):
             self._resume(None)
-        if adopt:
-            self._adopt(max(head.t, self.t + 1))
+        if adopt is not None:
+            self._adopt(self.store.adoptable(self._account, adopt))
         elif intent:
             lost = self._session.pass_over(self._session.blank(intent.t, intent.label), intent.most)
             self.store.commit([self._packed(lost, Cause.LOST, intent.label)])
@@ -202,4 +203,4 @@ class Writer:
             blank = self._session.blank(t)
             most = self._mechanism.model.epsilon if t == until else None
             pending.append(self._packed(self._session.pass_over(blank, most), Cause.ADOPTED, blank.label))
-        self.store.commit(pending)
+        self.store.adopt(self._account, pending)

@@ -134,6 +134,7 @@ def _as_row(found: Verified) -> dict[str, Any]:
 def adopt(
     store: options.StorePath,
     stream: Annotated[str, typer.Option(help="The stream to adopt.")],
+    until: Annotated[int, typer.Option(help="The last unit that was published, if the head file is gone.")] = 0,
     key: options.KeyPath = None,
     head: options.HeadPath = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -153,6 +154,6 @@ def adopt(
             )
             typer.confirm(question, abort=True, err=True)
         population = declared["population"]
-        adopted = Publisher(mechanism, opened, stream, bins=declared["bins"], population=population, adopt=True)
+        adopted = Publisher(mechanism, opened, stream, bins=declared["bins"], population=population, adopt=until)
         with adopted as publisher:
             messages.print(f'adopted: stream "{stream}" goes on after t={publisher.t}; up to there all is spent.')

@@ -109,8 +109,8 @@ class Archive:
         entries = [unpack(record.body) for record in self.records(account, after=state.t if state else 0)]
         return Saved(state, source, entries, self.intent(account))
 
-    def latest_head(self, account: Account) -> Head:
-        """How far the stream was published, or a refusal if this store is an old copy, or may be."""
+    def require_latest(self, account: Account) -> None:
+        """Refuse to go on if this store is an old copy, or may be one."""
         head = self.known_head(account)
         if head == NOWHERE and account.t > 1:  # a process may die before it has written it once
             raise StoreRolledBack(
@@ -123,7 +123,6 @@ class Archive:
                 f" and here it ends at t={account.t} or differs; put the newer store back, or run"
                 ' "penstock ledger adopt", which counts what is missing as spent.'
             )
-        return head
 
     def known_head(self, account: Account) -> Head:
         """How far the head file says that the stream was published."""

@@ -20,9 +20,9 @@ from penstock.errors import BadInput, BudgetExceeded, KeyMissing, OtherStream, S
 from penstock.sealing import open_sealed, seal
 from penstock.store import schema
 from penstock.store.account import Account, Intent, Pending, SavedState
-from penstock.store.archive import Archive, Declaration, intent_link, state_link
+from penstock.store.archive import NOWHERE, Archive, Declaration, intent_link, state_link
 from penstock.store.faults import plainly
-from penstock.store.files import Head, KeyFile, WriterLock, mark_of
+from penstock.store.files import KeyFile, WriterLock, mark_of
 
 ROOM = 2 * 2**20  # free bytes on the disk without which nothing is drawn; besides ROOM_PER_BIN for every bin
 ROOM_PER_BIN = 64
@@ -118,16 +118,31 @@ class Store(Archive):
         """Let somebody else write to the stream."""
         self._locks.pop(account.number).release()
 
-    def adopted_head(self, account: Account) -> Head:
-        """How far the stream was published from a copy that is gone, as far as that is known."""
+    def adoptable(self, account: Account, until: int) -> int:
+        """Up to which unit a stream was published from a copy that is gone: as the head file says, or as told."""
+        head = self.known_head(account)
+        if head != NOWHERE and self.link_at(account, head.t) == head.link:
+            raise BadInput(f'the stream "{account.name}" is the latest there is; there is nothing to adopt.')
+        if head != NOWHERE and head.t <= account.t:
+            raise StoreRolledBack(
+                f'two copies of the stream "{account.name}" were both continued, so its budget was spent twice; it cannot'
+                " be adopted: let a window pass and begin a new stream."
+            )
+        if head == NOWHERE and not until:
+            raise BadInput(
+                f'nobody knows how far the stream "{account.name}" was published; look up the unit of its last release'
+                " and pass it as --until."
+            )
+        return max(head.t, until, account.t)
+
+    def adopt(self, account: Account, pending: Sequence[Pending]) -> None:
+        """Store what stands for a vanished stretch, and begin a head file anew if that is gone too."""
         if not self.head_file.exists():
             with plainly(self.path):
                 self.head_file.make(self.identity)
-        try:
-            self.latest_head(account)
-        except StoreRolledBack:
-            return self.known_head(account)
-        raise BadInput(f'the stream "{account.name}" is the latest there is; there is nothing to adopt.')
+        self.commit(pending)
+        with plainly(self.path):
+            self.head_file.write([(account.number, account.t, account.link)])
 
     def population(self, name: str, epsilon: Epsilon | None) -> Epsilon:
         """The budget of a population: what it was declared with, once and for all."""

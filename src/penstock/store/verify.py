@@ -32,7 +32,7 @@ def verify(archive: Archive, name: str, progress: Callable[[int], None] = lambda
     """Follow the chain of a stream from its beginning to the head, and recount what was spent."""
     account = archive.account(name)
     model = model_of(archive.streams()[name]["model"])
-    archive.latest_head(account)
+    archive.require_latest(account)
     archive.state(account)
     archive.intent(account)
     found, facts = Verified(name, model), list[Fact]()
