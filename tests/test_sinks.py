@@ -6,7 +6,6 @@ import json
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.errors import BadInput
-from penstock.streams.sinks import Csv, Jsonl
+from penstock.streams.sinks import Csv, Format, Jsonl
 from penstock.types import Cause, Published
 
 pq = pytest.importorskip("pyarrow.parquet")
@@ -32,9 +31,11 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(
 
 def released(t: int, values: list[int] | None = None, **other: Any) -> Published:
     counts = np.array(values or [t, 10 * t], np.int64)
-    content = (t, counts, np.zeros(len(counts), np.int8), np.full(len(counts), 1.5), ps.Epsilon("0.1"))
-    about = ("people", f"2026-W{t:02d}", Cause.DECIDED, ps.Epsilon("0.9"), t, "Uniform", "1+f", f"{t:064x}")
-    return replace(Published(*content, *about), **other)
+    shape = {"values": counts, "kind": np.zeros(len(counts), np.int8), "noise_sd": np.full(len(counts), 1.5)}
+    spent = {"charged": ps.Epsilon("0.1"), "remaining": ps.Epsilon("0.9"), "cause": Cause.DECIDED, "sequence": t}
+    origin = {"stream": "people", "label": f"2026-W{t:02d}", "mechanism": "Uniform", "version": "1"}
+    told: dict[str, Any] = {"t": t, "link": f"{t:064x}"} | shape | spent | origin
+    return Published(**told | other)
 
 
 def write(path: Path, *releases: Published, bins: tuple[str, ...] = BINS) -> None:
@@ -258,7 +259,7 @@ def test_a_format_has_to_be_known(tmp_path: Path, name: str, form: str | None) -
 def test_lines_come_back_whatever_bins_and_times_are_called(names: list[str], label: str, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.integers(-(2**62), 2**62), min_size=len(names), max_size=len(names)))
     release = released(7, values, label=label)
-    formats = (Csv(names), Jsonl(names))
+    formats: tuple[Format, Format] = (Csv(names), Jsonl(names))
     lines = [form.line(release) for form in formats]
     table = list(csv.reader([*formats[0].header().splitlines(keepends=True), *lines[0].splitlines(keepends=True)]))
     if len(table) == 2:  # what else ends a line is torn by splitlines, not by a file

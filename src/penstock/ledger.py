@@ -220,14 +220,15 @@ class Ledger:
         self._spans = {key: Span(a, None, e, envelope, key) for a, e, envelope, key in public["spans"]}
         kept = public if self._roll is None else sealed
         if kept is None:
-            self._forget_presence()
+            self.forget()
             return
         for meter, saved in zip(self._meters(), kept["meters"], strict=True):
             meter.load(saved)
         if self._roll and sealed:
             self._roll.load(sealed["roll"])
 
-    def _forget_presence(self) -> None:
+    def forget(self) -> None:
+        """Nothing certain is known of the past: every protected set is taken to have paid all of epsilon just now."""
         self._roll = Roll(self._roll.limit) if self._roll else None
         self._meter.forget(self.model.epsilon.nano)
         for meter, limit in self._caps.values():

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.errors import BadPresence, BadState
+from penstock.errors import BadPresence
 
 Rows = NDArray[np.intp]
 NOBODY: Rows = np.empty(0, np.intp)
@@ -81,8 +81,8 @@ class WindowMeter:
         return self.total
 
     def close(self, key: int, last: int) -> None:
-        """The span has ended at unit ``last``."""
-        nano = self._open.pop(key)
+        """The span has ended at unit ``last``. If it was forgotten, it is part of what was assumed."""
+        nano = self._open.pop(key, 0)
         if last <= self.t - self.window:
             self.total -= nano
         else:
@@ -97,7 +97,8 @@ class WindowMeter:
         return self.recount()
 
     def forget(self, assumed: int) -> None:
-        raise BadState("a window meter has nothing secret to forget; load its saved state instead.")
+        """Nothing is known of the past: the window is taken to have paid ``assumed`` at the current unit."""
+        self.total, self._dated, self._open = assumed, {self.t: assumed}, {}
 
     def save(self) -> dict[str, Any]:
         return {"t": self.t, "total": self.total, "dated": list(self._dated.items()), "open": list(self._open.items())}

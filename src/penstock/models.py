@@ -180,11 +180,9 @@ MODELS: dict[str, type[PrivacyModel]] = {
 def described(model: PrivacyModel) -> dict[str, Any]:
     """The model as plain data, for files: ``{"name": "w-event", "epsilon": "1", "w": 120, ...}``."""
     name = next(name for name, known in MODELS.items() if known is type(model))
-    return (
-        {"name": name}
-        | {field.name: getattr(model, field.name) for field in fields(model)}
-        | {"epsilon": str(model.epsilon)}
-    )
+    values = {field.name: getattr(model, field.name) for field in fields(model)}
+    plain = {key: int(value) if isinstance(value, np.integer) else value for key, value in values.items()}
+    return {"name": name} | plain | {"epsilon": str(model.epsilon)}
 
 
 def model_of(description: Mapping[str, Any]) -> PrivacyModel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from typing import TypeVar
 
@@ -36,6 +37,8 @@ class Session:
         self._recorder = Recorder()
         self._answers: Answers = self._recorder
         self._saved_at = 0
+        self._gave_up = False  # secrets, between two units: the next one has to be saved whole
+        self._carried: tuple[Fact, ...] = ()  # the spans that ended then
         curator = Curator(template.model, bins, noise=noise, journal=self.facts.append, answers=self._answer)
         self.mechanism = replace(template).start(curator)
         self.ledger = curator.ledger
@@ -43,24 +46,27 @@ class Session:
     def _answer(self, question: Question, compute: Callable[[], T]) -> T:
         return self._answers(question, compute)
 
-    def take_up(self, state: SavedState | None, source: Source | None, entries: list[Entry], key: bytes | None) -> None:
-        """Go where the stream was: load the state, and play back what followed. Without a key, secrets are given up."""
+    def take_up(self, state: SavedState | None, source: Source | None, entries: list[Entry], key: bytes) -> None:
+        """Go where the stream was: load the state, and play back what followed. What was sealed and lost is dropped."""
         self.source = source
         if state is not None:
-            self.mechanism.load(State(state.public, state.sealed), key, retire=not entries)
+            self.mechanism.load(State(state.public, state.sealed), key, retire=False)
             self._saved_at = state.t
         for entry in entries:
             self._retell(entry)
-        if state is not None and not (key and state.sealed):
-            self.mechanism.curator.retire()
         self._answers = self._recorder
+        self._begin_unit()
+        if state is not None and not state.sealed:
+            self.mechanism.curator.retire()
+            self._gave_up, self._carried = True, tuple(self.facts)
 
     def _retell(self, entry: Entry) -> None:
         otherwise = BadState(
             f"this version of {type(self.mechanism).__name__} does not do again what it did at t={entry.t}; go on with"
             f" version {entry.version}, which the release names."
         )
-        self._answers = Player(entry.answers, attrgetter("verb"), otherwise)
+        player = Player(entry.answers, attrgetter("verb"), otherwise)
+        self._answers = partial(_without_secrets, player, otherwise)
         release = self.step(self.blank(entry.t))
         self.source = entry.whole(self.source)
         told = (release.charged, self.facts) == (entry.charged, entry.facts)
@@ -69,20 +75,25 @@ class Session:
 
     def step(self, snapshot: Snapshot) -> Release:
         """One time unit, as the mechanism decides."""
-        self._forget_unit()
+        self._begin_unit()
         return self.mechanism.step(snapshot)
 
     def check(self, snapshot: Snapshot) -> None:
         """Refuse a snapshot that cannot be the next one, and change nothing."""
         self.mechanism.curator.check(snapshot)
 
-    def pass_over(self, snapshot: Snapshot, lost: Epsilon | None = None) -> Release:
-        """One time unit without looking at it."""
-        self._forget_unit()
-        return self.mechanism.pass_over(snapshot, lost)
+    def pass_over(self, snapshot: Snapshot, lost: Epsilon | None = None, *, forget: bool = False) -> Release:
+        """One time unit without looking at it.
 
-    def _forget_unit(self) -> None:
-        self.facts.clear()
+        Under m-context a loss is everybody's, because who was present when a span was read is not known for sure.
+        """
+        self._begin_unit()
+        forgets = forget or (lost is not None and isinstance(self.mechanism.model, MContext))
+        return self.mechanism.pass_over(snapshot, lost, forget=forgets)
+
+    def _begin_unit(self) -> None:
+        """A new page: but spans that ended between two units, because their secrets are lost, are put down on it."""
+        self.facts[:] = self._carried
         self._recorder.tape.clear()
 
     def blank(self, t: int, label: str = "") -> Snapshot:
@@ -103,7 +114,15 @@ class Session:
         t = self.ledger.t
         hides = any(question.hides for question, _ in self._recorder.tape)
         present = isinstance(self.mechanism.model, MContext)
-        if not (hides or present or cause is not Cause.DECIDED or t - self._saved_at >= STATE_EVERY):
+        decided = cause is Cause.DECIDED and not self._gave_up
+        if decided and not (hides or present) and t - self._saved_at < STATE_EVERY:
             return None
-        self._saved_at = t
+        self._saved_at, self._gave_up, self._carried = t, False, ()
         return SavedState(t, *self.mechanism.save(key))
+
+
+def _without_secrets(player: Player, otherwise: BadState, question: Question, compute: Callable[[], T]) -> T:
+    """Play back an answer; where something secret was kept a state was saved, so none can be played back."""
+    if question.hides:
+        raise otherwise
+    return player(question, compute)

@@ -12,7 +12,7 @@ from penstock.epsilon import Epsilon, Number
 from penstock.errors import BadInput, BudgetExceeded, OutOfOrder
 from penstock.ledger import Population
 from penstock.mechanisms.base import Mechanism
-from penstock.models import MContext, described, model_of
+from penstock.models import described, model_of
 from penstock.noise import Noise
 from penstock.proofs import fingerprint
 from penstock.session import Session
@@ -56,6 +56,7 @@ class Writer:
         admit = self._admission(population, population_epsilon)
         self._account = store.enter(stream, self._declaration(), population, admit)
         self._pending: Pending | None = None
+        self._closed = False
         try:
             self._begin(adopt)
         except BaseException:
@@ -92,6 +93,9 @@ class Writer:
 
     def close(self) -> None:
         """Stop cleanly: a unit that was announced, and for which nothing was drawn, is taken back."""
+        if self._closed:
+            return
+        self._closed = True
         if self._account.announced and self._session.ledger.t == self._account.t:
             self.store.withdraw(self._account)
         self.store.leave(self._account)
@@ -116,10 +120,10 @@ class Writer:
         """
         if snapshot.t <= self.t:
             return self._stored(snapshot.t)
-        if self._pending and self._pending.release.t > self.t:
-            if snapshot.t == self._pending.release.t:
-                return self._pending
-            raise OutOfOrder(f"the release of t={self._pending.release.t} was not committed; commit it first.")
+        waiting = self._waiting()
+        if waiting is not None and waiting.release.t == snapshot.t:
+            return waiting
+        self._require_committed()
         self._session.check(snapshot)
         intent = self._intent(snapshot.label, self._account.link)
         if self._account.announced != intent.t:
@@ -133,8 +137,18 @@ class Writer:
 
     def prepare_missing(self, label: str = "") -> Pending:
         """The next unit has no input: its release is the one before, for nothing."""
+        self._require_committed()
         blank = self._session.blank(self._session.ledger.t + 1, label)
         return self._packed(self._session.pass_over(blank), Cause.MISSING, blank.label)
+
+    def _waiting(self) -> Pending | None:
+        """What is drawn and not stored."""
+        return self._pending if self._pending is not None and self._pending.release.t > self.t else None
+
+    def _require_committed(self) -> None:
+        waiting = self._waiting()
+        if waiting is not None:
+            raise OutOfOrder(f"the release of t={waiting.release.t} was not committed; commit it first.")
 
     def _stored(self, t: int) -> Pending:
         found = next(self.releases(after=t - 1), None)
@@ -143,14 +157,20 @@ class Writer:
         return Pending(self._account, found, b"", b"")
 
     def _passed_over(self, snapshot: Snapshot, fault: Exception, most: Epsilon) -> tuple[Release, Cause]:
-        """A step that failed: start again from what is stored, count its charge as spent, and republish."""
-        refused = isinstance(fault, BudgetExceeded)  # then nothing was drawn besides what is booked
-        booked = Epsilon.of_nano(self._session.ledger.charged)
+        """A step that failed: start again from what is stored, count its charge as spent, and republish.
+
+        A charge that does not fit is refused before anything is drawn for it, so then only what was answered counts.
+        """
+        refused = isinstance(fault, BudgetExceeded)
         if not refused:
             log.warning("t=%d: the step failed (%s); its charge is spent.", snapshot.t, type(fault).__name__)
-        self._resume(self._key)
-        lost = (booked or None) if refused else most
-        return self._session.pass_over(snapshot, lost), Cause.REFUSED if refused else Cause.FAILED
+        lost = most
+        if refused:
+            lost = Epsilon.of_nano(self._session.ledger.charged)
+        untouched = refused and not self._session.answers()
+        self._resume()
+        release = self._session.pass_over(snapshot) if untouched else self._session.pass_over(snapshot, lost)
+        return release, Cause.REFUSED if refused else Cause.FAILED
 
     def _intent(self, label: str, after: bytes) -> Intent:
         ledger = self._session.ledger
@@ -162,45 +182,50 @@ class Writer:
         budget = (session.ledger.remaining(), session.ledger.sequence)
         drawn = Published(*content, account.name, label, cause, *budget, account.mechanism, self._version, "")
         body, session.source = pack(drawn, session.facts, session.answers(), session.source)
-        waiting = self._pending is not None and self._pending.release.t > account.t
-        link = linked(self._pending.link if self._pending and waiting else account.link, body)
-        next_is_known = ahead is not None and ahead.t == release.t + 1
-        following = self._intent(ahead.label, link) if ahead and next_is_known else None
+        waiting = self._waiting()
+        link = linked(waiting.link if waiting else account.link, body)
+        following = self._intent(ahead.label, link) if ahead is not None and self._is_next(ahead) else None
         state = session.due_state(cause, self._key)
         self._pending = Pending(account, replace(drawn, link=link.hex()), body, link, state, following)
         return self._pending
 
+    def _is_next(self, ahead: Snapshot) -> bool:
+        """Whether a snapshot can be taken next; what would be refused is not announced."""
+        try:
+            self._session.check(ahead)
+        except BadInput:
+            return False
+        except BudgetExceeded:  # past the horizon
+            return False
+        return True
+
     # ---- taking up work ---------------------------------------------------------------------------------------------
 
     def _begin(self, adopt: int | None) -> None:
-        if adopt is None:
-            self.store.require_latest(self._account)
-        intent = self._resume(self._key)
-        forgets = isinstance(self._mechanism.model, MContext)  # who was present in a unit that is lost is not known
-        if forgets and (intent or adopt is not None):
-            self._resume(None)
         if adopt is not None:
-            self._adopt(self.store.adoptable(self._account, adopt))
-        elif intent:
+            until = self.store.adoptable(self._account, adopt)
+            self._resume()
+            self._adopt(until)
+            return
+        self.store.require_latest(self._account)
+        intent = self._resume()
+        if intent is not None:
             lost = self._session.pass_over(self._session.blank(intent.t, intent.label), intent.most)
             self.store.commit([self._packed(lost, Cause.LOST, intent.label)])
+        self.store.note_head([self._account])
 
-    def _resume(self, key: bytes | None) -> Intent | None:
+    def _resume(self) -> Intent | None:
         """A session that stands where the store ends. Returns a unit that was announced and never stored."""
         saved = self.store.resume(self._account)
         self._session = Session(self._mechanism, len(self.bins), self._noise)
-        self._session.take_up(saved.state, saved.source, saved.entries, key)
+        self._session.take_up(saved.state, saved.source, saved.entries, self._key)
         return saved.intent
 
     def _adopt(self, until: int) -> None:
-        """Units up to ``until`` were published from a store that is gone. Whatever they may have cost is spent.
-
-        The law held there too, so they cost at most what is left at the last of them; counted at the last one, it stays
-        in every window that any of them is in.
-        """
+        """Units up to ``until`` were published from a store that is gone: nothing is spent while a window holds one."""
         pending = []
         for t in range(self.t + 1, until + 1):
             blank = self._session.blank(t)
-            most = self._mechanism.model.epsilon if t == until else None
-            pending.append(self._packed(self._session.pass_over(blank, most), Cause.ADOPTED, blank.label))
-        self.store.adopt(self._account, pending)
+            release = self._session.pass_over(blank, self._mechanism.model.epsilon, forget=t == until)
+            pending.append(self._packed(release, Cause.ADOPTED, blank.label))
+        self.store.commit(pending)

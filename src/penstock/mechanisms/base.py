@@ -82,9 +82,8 @@ class Mechanism(ABC):
         """What the mechanism was made with, besides its model and what is usual, as plain data."""
         chosen = {kept.name: getattr(self, kept.name) for kept in self.parameter_fields()}
         usual = {kept.name: kept.default for kept in self.parameter_fields()}
-        plain = (int, float, str, bool, type(None), list)
         differing = {name: value for name, value in chosen.items() if value != usual[name]}
-        return {name: value if isinstance(value, plain) else str(value) for name, value in differing.items()}
+        return {name: _plain(value) for name, value in differing.items()}
 
     # ---- for authors ------------------------------------------------------------------------------------------------
 
@@ -148,16 +147,18 @@ class Mechanism(ABC):
             raise
         return self.last
 
-    def pass_over(self, snapshot: Snapshot, lost: Epsilon | None = None) -> Release:
+    def pass_over(self, snapshot: Snapshot, lost: Epsilon | None = None, *, forget: bool = False) -> Release:
         """One time unit that reads nothing: republish, for nothing.
 
         ``lost`` is what a step that nobody saw the end of may have spent on this unit. Whatever is sealed may have been
-        used in it, so it is given up.
+        used in it, so it is given up. ``forget``: not even who paid for it is known, so everybody is taken to have.
         """
         self.curator.begin_unit(snapshot)
         if lost is not None:
             self.curator.ledger.lose(lost)
             self.curator.retire(snapshot.t)
+        if forget:
+            self.curator.ledger.forget()
         self.last = self.republish(snapshot)
         return self.last
 
@@ -199,6 +200,13 @@ class Mechanism(ABC):
 
     def _released(self, snapshot: Snapshot, values: Ints, kind: Kind, noise_sd: Floats) -> Release:
         return Release(snapshot.t, values, np.full(self.curator.bins, kind, np.int8), noise_sd, self.curator.charged())
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as a file can hold it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, (int, float, str, type(None), list)) else str(value)
 
 
 def _released_before(bins: int) -> Release:

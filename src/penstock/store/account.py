@@ -13,7 +13,8 @@ from penstock.types import Published
 class Account:
     """A stream in the store, held by its one writer.
 
-    ``t`` and ``link`` are those of the last stored release, ``announced`` is the unit of a standing intent, or 0.
+    ``t`` and ``link`` are those of the last stored release, ``headed`` is the last one that the head file knows,
+    ``announced`` is the unit of a standing intent, or 0.
     """
 
     number: int
@@ -22,6 +23,7 @@ class Account:
     bins: int
     t: int
     link: bytes
+    headed: int = 0
     announced: int = 0
 
 

@@ -14,7 +14,7 @@ from penstock.errors import StoreDamaged, StoreError, StoreRolledBack
 from penstock.store import schema
 from penstock.store.account import Account, Intent, SavedState
 from penstock.store.faults import DAMAGED, plainly
-from penstock.store.files import Head, HeadFile
+from penstock.store.files import Head, HeadFile, name_mark
 from penstock.store.record import Entry, Source, linked, unpack
 from penstock.types import Published
 
@@ -22,7 +22,7 @@ RECHECKED_RECORDS = 250_000  # how many of the latest records a restart reads ag
 RECHECKED_BYTES = 256 * 2**20  # "penstock ledger verify" reads all
 
 Declaration = dict[str, Any]
-NOWHERE = Head(0, b"")
+READ_AT_ONCE = 64  # records
 
 
 class Saved(NamedTuple):
@@ -46,7 +46,7 @@ class Archive:
     """Everything in a store that can be looked at without changing it."""
 
     def __init__(self, path: str | Path, *, head: str | Path | None = None) -> None:
-        self.path = Path(path).absolute()
+        self.path = Path(path).resolve()
         self.head_file = HeadFile(Path(head) if head else self.beside("head"))
         with plainly(self.path):
             self._connection = self._connect()
@@ -77,23 +77,33 @@ class Archive:
 
     # ---- streams ----------------------------------------------------------------------------------------------------
 
-    def account(self, name: str) -> Account:
+    def account(self, name: str, *, announced: int = 0) -> Account:
         """The account of a stream, to look at."""
-        number, text, _ = self._stream(name)
-        declaration = json.loads(text)
+        number, text, population = self._stream(name)
         last = self._select("SELECT t, link FROM releases WHERE stream = ? ORDER BY t DESC LIMIT 1", number)
-        t, link = last or (0, self.first_link(name))
-        return Account(number, name, declaration["mechanism"], len(declaration["bins"]), t, link)
+        with plainly(self.path):
+            declaration = self._declaration(name, text, population)
+            t, link = last or (0, self.first_link(name, text, population))
+            return Account(
+                number, name, declaration["mechanism"], len(declaration["bins"]), t, bytes(link), 0, announced
+            )
 
-    def first_link(self, name: str) -> bytes:
+    def first_link(self, name: str, declaration: str, population: str | None) -> bytes:
         """What the chain of a stream begins with: who it is."""
-        _, text, population = self._stream(name)
-        return linked(self.identity.encode(), encode([name, text, population]))
+        return linked(self.identity.encode(), encode([name, declaration, population]))
 
     def streams(self) -> dict[str, Declaration]:
         """The declaration of every stream."""
         rows = self._all("SELECT name, declaration, population FROM streams ORDER BY number")
-        return {name: json.loads(text) | {"population": population} for name, text, population in rows}
+        with plainly(self.path):
+            return {row[0]: self._declaration(*row) for row in rows}
+
+    def _declaration(self, name: str, text: str, population: str | None) -> Declaration:
+        kept = self._select("SELECT link FROM streams WHERE name = ?", name)
+        if kept is None or kept[0] != self.first_link(name, text, population):
+            raise self.damaged()
+        declaration: Declaration = json.loads(text)
+        return declaration | {"population": population}
 
     def members(self, population: str | None) -> list[Declaration]:
         """The declarations of the streams in a population."""
@@ -103,47 +113,56 @@ class Archive:
 
     def resume(self, account: Account) -> Saved:
         """What is needed to go on, after making sure that it is what was written."""
-        self._recheck(account)
+        for _ in self.records(account, after=self._recent(account)):
+            """Every record that is read has its link checked."""
         state = self.state(account)
         source = self._source(account, state.t) if state else None
         entries = [unpack(record.body) for record in self.records(account, after=state.t if state else 0)]
         return Saved(state, source, entries, self.intent(account))
 
+    def _recent(self, account: Account) -> int:
+        """The unit after which records are so few, and so small, that a restart can read them all."""
+        left = RECHECKED_BYTES
+        query = "SELECT t, length(body) FROM releases WHERE stream = ? ORDER BY t DESC LIMIT ?"
+        for t, size in self._all(query, account.number, RECHECKED_RECORDS):
+            left -= size
+            if left < 0:
+                return int(t)
+        return max(account.t - RECHECKED_RECORDS, 0)
+
     def require_latest(self, account: Account) -> None:
         """Refuse to go on if this store is an old copy, or may be one."""
         head = self.known_head(account)
-        if head == NOWHERE and account.t > 1:  # a process may die before it has written it once
+        if head is None and account.t > 1:  # a process may die before it has written it once
             raise StoreRolledBack(
-                f'the head file {self.head_file.path} is missing or does not know the stream "{account.name}", so'
-                ' nobody knows whether this store is the latest; put it back, or run "penstock ledger adopt".'
+                f'the head file {self.head_file.path} does not know the stream "{account.name}", so nobody knows'
+                ' whether this store is the latest; put the right one back, or run "penstock ledger adopt".'
             )
-        if self.link_at(account, head.t) != head.link:
+        if head is not None and self.link_at(account, head.t) != head.link:
             raise StoreRolledBack(
                 f'the store {self.path} is not the latest: the stream "{account.name}" was published up to t={head.t},'
                 f" and here it ends at t={account.t} or differs; put the newer store back, or run"
                 ' "penstock ledger adopt", which counts what is missing as spent.'
             )
 
-    def known_head(self, account: Account) -> Head:
+    def known_head(self, account: Account) -> Head | None:
         """How far the head file says that the stream was published."""
+        if not self.head_file.path.exists():
+            raise StoreRolledBack(
+                f"the head file {self.head_file.path} is missing, so nobody knows whether this store is the latest; put"
+                ' it back, or run "penstock ledger adopt".'
+            )
         with plainly(self.path):
-            found = self.head_file.read(self.identity, account.number) if self.head_file.exists() else None
-        return found or NOWHERE
-
-    def _recheck(self, account: Account) -> None:
-        """Follow the chain backwards, as far as is quick."""
-        left, expected = RECHECKED_BYTES, account.t
-        later: tuple[bytes, bytes] | None = None
-        query = "SELECT t, link, body FROM releases WHERE stream = ? ORDER BY t DESC LIMIT ?"
-        with plainly(self.path):
-            for t, link, body in self._connection.execute(query, (account.number, RECHECKED_RECORDS)):
-                if t != expected or (later and linked(link, later[1]) != later[0]):
-                    raise self.damaged()
-                later, expected, left = (link, body), t - 1, left - len(body)
-                if left < 0:
-                    return
-        if expected == 0 and later and linked(self.first_link(account.name), later[1]) != later[0]:
-            raise self.damaged()
+            heads = self.head_file.read(self.identity)
+        mine = heads.get(name_mark(account.name))
+        if any(head.number == account.number and head != mine for head in heads.values()) or (
+            mine is not None and mine.number != account.number
+        ):
+            raise StoreRolledBack(
+                f"the store {self.path} is not the latest: in the head file another stream has the place of"
+                f' "{account.name}"; put the newer store back.'
+            )
+        return mine
 
     def state(self, account: Account) -> SavedState | None:
         """The latest saved state."""
@@ -151,9 +170,10 @@ class Archive:
         row = self._select(query, account.number)
         if row is None:
             return None
-        state = SavedState(*row[:3])
-        if state_link(account, state, self.link_at(account, state.t)) != row[3]:
-            raise self.damaged()
+        with plainly(self.path):
+            state = SavedState(int(row[0]), bytes(row[1]), bytes(row[2]))
+            if state_link(account, state, self.link_at(account, state.t)) != row[3]:
+                raise self.damaged()
         return state
 
     def link_at(self, account: Account, t: int) -> bytes:
@@ -163,21 +183,40 @@ class Archive:
 
     def intent(self, account: Account) -> Intent | None:
         """A unit that was announced and has no release."""
-        row = self._select("SELECT t, label, nano, link FROM intents WHERE stream = ?", account.number)
+        query = """SELECT intents.t, label, nano, intents.link, releases.link FROM intents
+            LEFT JOIN releases ON releases.stream = intents.stream AND releases.t = intents.t - 1
+            WHERE intents.stream = ?"""
+        row = self._select(query, account.number)  # one statement, so that nobody writes in between
         if row is None:
             return None
-        t, label, nano, link = row
-        intent = Intent(account, t, label, Epsilon.of_nano(nano), account.link)
-        if link != intent_link(intent) or intent.t != account.t + 1:
-            raise self.damaged()
+        t, label, nano, link, after = row
+        _, text, population = self._stream(account.name)
+        first = self.first_link(account.name, text, population)
+        with plainly(self.path):
+            intent = Intent(account, t, label, Epsilon.of_nano(nano), first if t == 1 else bytes(after or b""))
+            if link != intent_link(intent):
+                raise self.damaged()
         return intent
 
     def records(self, account: Account, after: int = 0) -> Iterator[Record]:
-        """The stored records of a stream, in order of time."""
-        query = "SELECT t, link, body FROM releases WHERE stream = ? AND t > ? ORDER BY t"
-        with plainly(self.path):
-            for t, link, body in self._connection.execute(query, (account.number, after)):
-                yield Record(t, link, body)
+        """The stored records of a stream up to the account's last, in order of time, their links checked.
+
+        They are read a few at a time, because a reader that lingers keeps writers waiting.
+        """
+        _, text, population = self._stream(account.name)
+        link = self.link_at(account, after) if after else self.first_link(account.name, text, population)
+        query = "SELECT t, link, body FROM releases WHERE stream = ? AND t > ? AND t <= ? ORDER BY t LIMIT ?"
+        while after < account.t:
+            found = [Record(*row) for row in self._all(query, account.number, after, account.t, READ_AT_ONCE)]
+            if not found:
+                raise self.damaged(account.name, after + 1)
+            for record in found:
+                with plainly(self.path):
+                    whole = record.t == after + 1 and linked(link, record.body) == record.link
+                if not whole:
+                    raise self.damaged(account.name, after + 1)
+                after, link = record.t, record.link
+                yield record
 
     def published(self, account: Account, after: int = 0) -> Iterator[Published]:
         """The stored releases of a stream, in order of time."""
@@ -216,9 +255,10 @@ class Archive:
         row = self._select("PRAGMA integrity_check(1)")
         return str(row[0]) if row else ""
 
-    def damaged(self) -> StoreDamaged:
+    def damaged(self, stream: str = "", t: int = 0) -> StoreDamaged:
         """What to raise when something is not what was written."""
-        return StoreDamaged(DAMAGED.format(path=self.path))
+        where = f'{self.path} (stream "{stream}", t={t})' if stream else self.path
+        return StoreDamaged(DAMAGED.format(path=where))
 
     def _stream(self, name: str) -> tuple[int, str, str | None]:
         row = self._select("SELECT number, declaration, population FROM streams WHERE name = ?", name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from penstock.errors import StoreDamaged, StoreError, StoreInUse
+from penstock.errors import PenstockError, StoreDamaged, StoreError, StoreInUse
 
 DAMAGED = (
     'the store {path} is damaged; restore the latest backup and run "penstock ledger adopt", which counts what was'
@@ -37,5 +37,9 @@ def plainly(path: Path) -> Iterator[None]:
         known = [code for code in SENTENCES if name.startswith(code)]
         kind, sentence = SENTENCES[max(known, key=len)] if known else (StoreError, "the store {path} failed: " + name)
         raise kind(sentence.format(path=path)) from fault
+    except (TypeError, ValueError, KeyError) as fault:  # what damaged bytes look like once they are read
+        if isinstance(fault, PenstockError):
+            raise
+        raise StoreDamaged(DAMAGED.format(path=path)) from fault
     except OSError as fault:
         raise StoreError(f"a file beside the store {path} cannot be used: {fault.strerror}.") from fault

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from penstock.errors import KeyMissing, StoreDamaged, StoreInUse
+from penstock.errors import KeyMissing, StoreDamaged, StoreInUse, StoreRolledBack
 from penstock.sealing import KEY_BYTES, new_key
 
 LINE = 128  # bytes of a line of the head file; it never straddles a disk sector
@@ -79,10 +79,12 @@ def sync_folder(folder: Path) -> None:
 
 
 class Head(NamedTuple):
-    """How far a stream has been published."""
+    """How far a stream has been published. ``mark`` stands for its name, ``number`` for its place in the file."""
 
     t: int
     link: bytes
+    number: int
+    mark: str
 
 
 class HeadFile:
@@ -100,27 +102,35 @@ class HeadFile:
         """A new head file for the store of this identity."""
         write_durably(self.path, _line(HEADER, store))
 
-    def exists(self) -> bool:
-        return self.path.exists()
+    def require_unused(self) -> None:
+        """Refuse to begin anew where a store has been published from that is gone."""
+        if self.path.exists() and self._lines()[1:]:
+            raise StoreRolledBack(
+                f"the head file {self.path} says that a store was published from which is gone; put that back, or move"
+                " the head file away if the new store is about other people."
+            )
 
-    def read(self, store: str, number: int) -> Head | None:
-        """The head of the stream of this number, if it has one."""
-        lines = self.path.read_bytes()
-        if _fields(lines[:LINE]) != [HEADER, store]:
+    def read(self, store: str) -> dict[str, Head]:
+        """The head of every stream, by the mark of its name."""
+        first, *lines = self._lines() or [None]
+        if first != [HEADER, store]:
             raise StoreDamaged(
                 f"{self.path} is not the head file of this store; put the right one back, or move it away and run"
                 ' "penstock ledger adopt".'
             )
-        kept = [_fields(lines[at : at + LINE]) for at in _places(number)]
-        return max((Head(int(t), bytes.fromhex(link)) for _, t, link in filter(None, kept)), default=None)
+        heads: dict[str, Head] = {}
+        for number, t, link, mark in filter(None, lines):
+            head = Head(int(t), bytes.fromhex(link), int(number), mark)
+            heads[mark] = max(head, heads.get(mark, head))
+        return heads
 
-    def write(self, heads: Iterable[tuple[int, int, bytes]]) -> None:
-        """Note, durably, that these streams (number, unit, link) have been published so far."""
+    def write(self, heads: Iterable[Head]) -> None:
+        """Note, durably, how far streams have been published."""
         if self._handle is None:
             self._handle = os.open(self.path, os.O_WRONLY)
-        for number, t, link in heads:
-            line = _line(str(number), str(t), link.hex())
-            os.pwrite(self._handle, line.encode("ascii"), _places(number)[t % 2])
+        for head in heads:
+            line = _line(str(head.number), str(head.t), head.link.hex(), head.mark)
+            os.pwrite(self._handle, line.encode("ascii"), (2 * head.number - 1 + head.t % 2) * LINE)
         os.fsync(self._handle)
 
     def close(self) -> None:
@@ -128,25 +138,25 @@ class HeadFile:
             os.close(self._handle)
             self._handle = None
 
+    def _lines(self) -> list[list[str] | None]:
+        """The fields of every line; None for one that was never written or is torn."""
+        data = self.path.read_bytes()
+        return [_fields(data[at : at + LINE]) for at in range(0, len(data), LINE)]
 
-def _places(number: int) -> tuple[int, int]:
-    """Where the two lines of a stream begin."""
-    return (2 * number - 1) * LINE, 2 * number * LINE
+
+def name_mark(name: str) -> str:
+    """What stands for a name where only so many characters fit."""
+    return hashlib.sha256(name.encode()).hexdigest()[:16]
 
 
 def _line(*fields: str) -> str:
     text = " ".join(fields)
-    return f"{text} {_check(text)}".ljust(LINE - 1) + "\n"
+    return f"{text} {name_mark(text)}".ljust(LINE - 1) + "\n"
 
 
 def _fields(line: bytes) -> list[str] | None:
-    """The fields of a line, unless it was never written or is torn."""
     text, _, check = line.decode("ascii", errors="replace").strip().rpartition(" ")
-    return text.split(" ") if text and check == _check(text) else None
-
-
-def _check(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return text.split(" ") if text and check == name_mark(text) else None
 
 
 class WriterLock:

@@ -14,7 +14,8 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID""",
         """CREATE TABLE streams (
-            number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, declaration TEXT NOT NULL) STRICT""",
+            number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, declaration TEXT NOT NULL,
+            link BLOB NOT NULL) STRICT""",
         """CREATE TABLE intents (
             stream INTEGER PRIMARY KEY REFERENCES streams, t INTEGER NOT NULL, label TEXT NOT NULL,
             nano INTEGER NOT NULL, link BLOB NOT NULL) STRICT""",
@@ -26,7 +27,8 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
             public BLOB NOT NULL, sealed BLOB NOT NULL) STRICT""",
     ),
     (
-        """CREATE TABLE populations (name TEXT PRIMARY KEY, nano INTEGER NOT NULL) STRICT, WITHOUT ROWID""",
+        """CREATE TABLE populations (
+            name TEXT PRIMARY KEY, nano INTEGER NOT NULL, link BLOB NOT NULL) STRICT, WITHOUT ROWID""",
         """ALTER TABLE streams ADD COLUMN population TEXT REFERENCES populations""",
     ),
 )
@@ -66,10 +68,10 @@ def version_of(connection: sqlite3.Connection) -> int:
     return version
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the tables up to date. Runs inside the caller's transaction."""
-    for version in range(version_of(connection), LATEST):
+def upgrade(connection: sqlite3.Connection, to: int = LATEST) -> None:
+    """Bring the tables to a version. Runs inside the caller's transaction."""
+    for version in range(version_of(connection), to):
         for statement in VERSIONS[version]:
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {version + 1}")
-    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")

@@ -1,0 +1,150 @@
+"""A store that can be written to: its transactions, its locks, its key, and how a new one is made."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from penstock.errors import KeyMissing, StoreError
+from penstock.sealing import open_sealed, seal
+from penstock.store import schema
+from penstock.store.account import Account, SavedState
+from penstock.store.archive import Archive, state_link
+from penstock.store.faults import plainly
+from penstock.store.files import KeyFile, WriterLock, mark_of
+
+
+def pass_by(point: str) -> None:
+    """What happens at the points where a crash would hurt: usually nothing."""
+
+
+class Holding(Archive):
+    """An archive, and the right to change it.
+
+    The key of the sealed state and the head of every chain lie in files of their own, beside the database unless told
+    otherwise; keep them apart from its backups. ``at`` is called at every point where a crash would hurt.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        key: str | Path | None = None,
+        head: str | Path | None = None,
+        at: Callable[[str], None] = pass_by,
+    ) -> None:
+        self.path = Path(path).resolve()
+        self.key_file = KeyFile(Path(key) if key else self.beside("key"))
+        self.at = at
+        self._process = os.getpid()
+        self._locks: dict[int, WriterLock] = {}
+        super().__init__(path, head=head)
+
+    def _connect(self) -> sqlite3.Connection:
+        self._connection = schema.connect(self.path.as_uri(), mode="rwc")
+        schema.begin(self._connection)
+        if schema.version_of(self._connection) < schema.LATEST:
+            with self._transaction():
+                if schema.version_of(self._connection) == 0:
+                    self._make()
+                schema.upgrade(self._connection)
+        return self._connection
+
+    def _make(self) -> None:
+        """A new store: first the files beside it, so that whatever has tables has these too."""
+        self.head_file.require_unused()
+        identity, mark = os.urandom(16).hex(), mark_of(self.key_file.make())
+        self.head_file.make(identity)
+        schema.upgrade(self._connection, to=1)
+        facts = {"identity": identity, "key": mark}
+        self._connection.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
+
+    def close(self) -> None:
+        """Let go of the files and of the streams."""
+        for lock in self._locks.values():
+            lock.release()
+        self._locks.clear()
+        super().close()
+
+    def hold(self, name: str) -> Account:
+        """The account of a stream that exists, for its one writer."""
+        number, *_ = self._stream(name)
+        with plainly(self.path):
+            self._locks[number] = WriterLock(self.beside("locks"), number, name)
+        intent = self.intent(self.account(name))
+        return self.account(name, announced=intent.t if intent else 0)
+
+    def leave(self, account: Account) -> None:
+        """Let somebody else write to the stream."""
+        self._locks.pop(account.number).release()
+
+    def _save(self, account: Account, state: SavedState, release: bytes) -> None:
+        row = (account.number, state.t, state_link(account, state, release), state.public, state.sealed)
+        query = "INSERT OR REPLACE INTO states (stream, t, link, public, sealed) VALUES (?, ?, ?, ?, ?)"
+        self._connection.execute(query, row)
+
+    # ---- the key ----------------------------------------------------------------------------------------------------
+
+    @property
+    def key(self) -> bytes:
+        """The key of the sealed state."""
+        key, mark = self.key_file.read(), self._fact("key")
+        if mark_of(key) == mark:
+            return key
+        following = self.key_file.following()
+        if following.path.exists() and mark_of(following.read()) == mark:  # a change of keys was cut short
+            following.path.replace(self.key_file.path)
+            return self.key_file.read()
+        raise KeyMissing(f"the key in {self.key_file.path} is not the one this store was sealed with; put that back.")
+
+    def rotate_key(self) -> None:
+        """Seal everything under a new key. Nobody may be publishing meanwhile."""
+        old = self.key
+        self._change_key(lambda sealed, public: open_sealed(sealed, old, beside=public))
+
+    def replace_key(self) -> None:
+        """The key is lost: make a new one, and give up what was sealed under the old one."""
+        self._change_key(lambda sealed, public: None)
+
+    def _change_key(self, reopen: Callable[[bytes, bytes], bytes | None]) -> None:
+        accounts: list[Account] = []
+        following = self.key_file.following()
+        try:
+            accounts += (self.hold(name) for name in self.streams())  # refused while one of them is being published
+            with plainly(self.path):
+                following.path.unlink(missing_ok=True)
+                key = following.make()
+            with self._transaction():
+                for account in accounts:
+                    self._reseal(account, key, reopen)
+                self._connection.execute("UPDATE facts SET value = ? WHERE name = 'key'", (mark_of(key),))
+            following.path.replace(self.key_file.path)
+        finally:
+            for account in accounts:
+                self.leave(account)
+
+    def _reseal(self, account: Account, key: bytes, reopen: Callable[[bytes, bytes], bytes | None]) -> None:
+        state = self.state(account)
+        if state is not None:
+            plain = reopen(state.sealed, state.public) if state.sealed else None
+            sealed = b"" if plain is None else seal(plain, key, beside=state.public)
+            self._save(account, state._replace(sealed=sealed), self.link_at(account, state.t))
+
+    # ---- transactions -----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        if os.getpid() != self._process:
+            raise StoreError("this process was forked from the one that opened the store; open it anew.")
+        with plainly(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # a full disk has rolled back already
+                    self._connection.execute("ROLLBACK")
+                raise

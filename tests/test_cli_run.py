@@ -1,0 +1,300 @@
+"""``penstock run`` from outside: pipes, signals, kills, and mistakes after which nothing is lost and nothing spent."""
+
+import contextlib
+import gc
+import io
+import json
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+from unittest import mock
+
+import pytest
+
+import penstock as ps
+from penstock.cli.main import run
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # see test_sources
+
+LAW = ("--mechanism", "uniform", "--model", "w-event", "--epsilon", "1", "--w", "3")
+COMMAND = [str(Path(sys.executable).parent / "penstock")]
+SECRET = "31337"
+
+
+class Desk:
+    """A folder with an input, a store and an output, and the command at hand."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.store = folder, folder / "store.db"
+        self.input, self.output = folder / "in.csv", folder / "out.csv"
+
+    def arguments(self, *more: object, **paths: object) -> list[str]:
+        given = {"input": self.input, "output": self.output, "store": self.store} | paths
+        return ["run", *(f"--{name}={path}" for name, path in given.items()), *LAW, *map(str, more)]
+
+    def run(self, *more: object, stdin: str | bytes = "", **paths: object) -> tuple[int, str, str]:
+        return penstock(*self.arguments(*more, **paths), stdin=stdin)
+
+    def refused(self, *more: object, **paths: Path) -> str:
+        """One sentence, exit code 2, nothing spent."""
+        before = self.ledger()
+        code, out, err = penstock(*self.arguments(*more, **paths))
+        assert (code, out) == (2, ""), err
+        assert err.startswith("error: ")
+        assert len(err.splitlines()) == 1
+        assert SECRET not in err
+        assert self.ledger() == before
+        return err
+
+    def ledger(self) -> list[dict[str, Any]]:
+        if not self.store.exists():
+            return []
+        code, out, err = penstock("ledger", "show", self.store, "--json")
+        assert code == 0, err
+        return [stream for stream in json.loads(out) if stream["t"]]
+
+    def units(self) -> list[int]:
+        lines = self.output.read_text().splitlines()[1:]
+        return [int(line.split(",")[1]) for line in lines]
+
+    def verified(self) -> dict[str, Any]:
+        code, out, err = penstock("ledger", "verify", self.store, "--json")
+        assert code == 0, err
+        (found,) = json.loads(out)
+        return dict(found)
+
+    def start(self, *more: object, **paths: object) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            [*COMMAND, *self.arguments(*more, **paths)], stdin=pipe, stdout=pipe, stderr=pipe, text=True
+        )
+
+
+def penstock(*arguments: object, stdin: str | bytes = "") -> tuple[int, str, str]:
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    with (
+        mock.patch.object(sys, "argv", ["penstock", *map(str, arguments)]),
+        mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(data))),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            run()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    return code, out.getvalue(), err.getvalue()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    yield Desk(tmp_path)
+    gc.collect()
+
+
+def put(pipe: IO[str] | None, text: str) -> None:
+    assert pipe is not None
+    pipe.write(text)
+    pipe.flush()
+
+
+@pytest.mark.parametrize(
+    ("bad", "where"),
+    [
+        ("2026-01-03,5,6,31337", "line 4"),
+        ("2026-01-02,31337,6", "line 4, column 1"),
+        ("2026-01-01,31337,6", "line 4, column 1"),
+        ("2026-01-05,31337,6", "line 4, column 1"),
+        ("2026-01-03,-31337,6", 'line 4, column 2 ("a")'),
+        ("2026-01-03,31337,x31337", 'line 4, column 3 ("b")'),
+    ],
+)
+def test_a_bad_row_stops_the_run_and_once_mended_it_goes_on(desk: Desk, bad: str, where: str) -> None:
+    good = "t,a,b\n2026-01-01,5,6\n2026-01-02,7,8\n"
+    desk.input.write_text(f"{good}{bad}\n2026-01-04,1,1\n")
+    code, _, err = desk.run()
+    assert (code, f"in.csv, {where}" in err) == (2, True), err
+    assert SECRET not in err
+    assert desk.units() == [1, 2]
+    before = desk.output.read_bytes()
+    assert where in desk.refused()
+    desk.input.write_text(f"{good}2026-01-03,9,9\n2026-01-04,1,1\n")
+    assert desk.run()[0] == 0
+    assert desk.output.read_bytes().startswith(before)
+    assert desk.units() == [1, 2, 3, 4]
+    assert desk.verified()["lost"] == 0
+
+
+def spoil(desk: Desk, how: str) -> Callable[[], object]:
+    """Make something unusable; returns how to make it good again."""
+    key, moved = desk.folder / "store.db.key", desk.folder / "moved"
+    match how:
+        case "no key":
+            key.rename(moved)
+            return lambda: moved.rename(key)
+        case "locked":
+            other = sqlite3.connect(desk.store, isolation_level=None)
+            other.execute("BEGIN EXCLUSIVE")
+            return other.close
+        case "held":
+            store = ps.Store(desk.store)
+            writer = ps.Publisher(ps.Uniform(model=ps.WEvent(epsilon=1, w=3)), store, "in", bins=["a"])
+            return lambda: [each.close() for each in (writer, store)]
+        case "full":
+            usage = namedtuple("usage", "total used free")
+            full = mock.patch.object(shutil, "disk_usage", return_value=usage(10, 10, 0))
+            full.start()
+            return full.stop
+        case "new bin":
+            desk.input.write_text("t,a,b\n1,31337,0\n")
+            return lambda: None
+        case _:
+            desk.input.write_text("")
+            return lambda: None
+
+
+@pytest.mark.parametrize(
+    ("how", "sentence"),
+    [
+        ("no key", "key file"),
+        ("locked", "locked by another program"),
+        ("held", "another process is publishing"),
+        ("full", "is full"),
+        ("new bin", '"b" was not among them'),
+        ("empty", "in.csv is empty"),
+    ],
+)
+def test_what_is_spoilt_is_said_and_once_mended_the_run_goes_on(desk: Desk, how: str, sentence: str) -> None:
+    desk.input.write_text("t,a\n1,5\n")
+    assert desk.run()[0] == 0
+    desk.input.write_text("t,a\n1,5\n2,31337\n")
+    before, spent = desk.output.read_bytes(), desk.ledger()
+    mend = spoil(desk, how)
+    try:
+        code, out, err = desk.run()
+    finally:
+        mend()
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert sentence in err
+    assert SECRET not in err
+    assert (desk.output.read_bytes(), desk.ledger()) == (before, spent)
+    desk.input.write_text("t,a\n1,5\n2,31337\n")
+    code, _, err = desk.run()
+    assert code == 0, err
+    assert desk.units() == [1, 2]
+    assert desk.verified()["lost"] == 0
+
+
+def test_the_input_is_never_the_output(desk: Desk) -> None:
+    desk.input.write_text("t,a\n1,5\n2,6\n")
+    for name in ("in.csv", "./in.csv"):
+        desk.refused(output=desk.folder / name)
+        assert desk.input.read_text() == "t,a\n1,5\n2,6\n"
+    shutil.copy(desk.input, desk.folder / "in.jsonl")
+    desk.refused(output=desk.folder / "in.jsonl")
+    assert (desk.folder / "in.jsonl").read_text() == "t,a\n1,5\n2,6\n"
+
+
+def test_a_longer_file_goes_on_where_it_was(desk: Desk) -> None:
+    rows = [f"2020-W{week},{week}\n" for week in range(50, 54)] + ["2021-W01,1\n", "2021-W02,2\n"]
+    for length in (1, 3, 3, 6):
+        desk.input.write_text("t,a\n" + "".join(rows[:length]))
+        assert desk.run()[0] == 0
+        assert desk.units() == list(range(1, length + 1))
+
+
+def test_gaps_repeat_the_last_release_under_its_own_time(desk: Desk) -> None:
+    desk.input.write_text("t,a\n2026-01-01T00:00,5\n2026-01-01T01:00,5\n2026-01-01T04:00,5\n")
+    assert "2 time units are missing" in desk.run()[2]
+    assert desk.run("--gaps")[0] == 0
+    lines = [line.split(",") for line in desk.output.read_text().splitlines()[1:]]
+    assert [line[0][11:13] for line in lines] == ["00", "01", "02", "03", "04"]
+    assert [line[7] for line in lines] == ["decided", "decided", "missing", "missing", "decided"]
+    assert lines[1][2] == lines[2][2] == lines[3][2]
+
+
+def test_the_same_rows_piped_again_give_the_same_bytes(desk: Desk) -> None:
+    rows = "t,a\n2026-11,5\n2026-12,6\n2027-01,7\n"
+    code, first, err = desk.run(input="-", output="-", stdin=rows)
+    assert (code, first.count("\n")) == (0, 4)
+    assert "done" in err
+    assert desk.run(input="-", output="-", stdin=b"\xef\xbb\xbf" + rows.replace("\n", "\r\n").encode())[1] == first
+    only_new = desk.run(input="-", output="-", stdin="t,a\n2027-02,7\n")[1].splitlines()
+    assert only_new[0] == first.splitlines()[0]
+    assert only_new[1].startswith("2027-02,4,")
+    assert desk.run("--every", "row", input="-", output="-", stdin="t,a\n2027-01,7\n")[1].splitlines()[1] in first
+
+
+def test_a_row_without_a_name_is_not_published_twice(desk: Desk) -> None:
+    desk.input.write_text("t,a\nx,5\n,31337\n")
+    for _ in range(2):
+        desk.run("--every", "row")
+    assert desk.ledger()[0]["t"] <= 2
+
+
+def test_a_live_pipe_answers_before_the_next_row_and_stops_when_told(desk: Desk) -> None:
+    for number, (told, code) in enumerate([(signal.SIGTERM, 0), (signal.SIGINT, 130)]):
+        with desk.start(input="-", output="-") as child:
+            assert child.stdout is not None
+            put(child.stdin, "t,a\n")
+            for t in range(2 * number + 1, 2 * number + 3):
+                put(child.stdin, f"{t},{t}\n")
+                header = child.stdout.readline() if t == 2 * number + 1 else "t,"
+                assert (header[:2], child.stdout.readline().split(",")[:2]) == ("t,", [str(t), str(t)])
+            child.send_signal(told)
+            out, err = child.communicate(timeout=20)
+        assert (child.returncode, out) == (code, "")
+        assert len(err.splitlines()) == 1
+    assert desk.verified().items() >= {"units": 4, "lost": 0}.items()
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_stopped_while_busy_goes_on(desk: Desk, told: signal.Signals) -> None:
+    desk.input.write_text("t,a\n" + "".join(f"{t},{t}\n" for t in range(1, 301)))
+    with desk.start() as child:
+        while child.poll() is None and (not desk.output.exists() or desk.output.stat().st_size < 5000):
+            time.sleep(0.002)
+        child.send_signal(told)
+        err = child.communicate(timeout=20)[1]
+    codes = {signal.SIGTERM: 0, signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL}
+    assert (child.returncode, "Traceback" in err) == (codes[told], False)
+    before = desk.output.read_bytes()
+    assert len(before.splitlines()) < 300
+    clean = told != signal.SIGKILL
+    assert not clean or desk.verified()["lost"] == 0
+    assert desk.run()[0] == 0
+    assert desk.output.read_bytes().startswith(before[: before.rindex(b"\n") + 1])
+    assert desk.units() == list(range(1, 301))
+    assert desk.verified()["lost"] <= (not clean)
+
+
+def test_a_reader_that_has_seen_enough_closes_the_pipe_quietly(desk: Desk) -> None:
+    desk.input.write_text("t,a\n" + "".join(f"{t},{t}\n" for t in range(1, 401)))
+    with desk.start(output="-") as child:
+        assert child.stdout is not None
+        lines = [child.stdout.readline() for _ in range(3)]
+        child.stdout.close()
+        assert child.stderr is not None
+        assert child.stderr.read() == ""
+    assert desk.verified()["lost"] == 0
+    assert desk.run(output="-")[1].splitlines(keepends=True)[:3] == lines
+    assert child.returncode in (0, 128 + signal.SIGPIPE, -signal.SIGPIPE)
+
+
+def test_a_run_that_fills_a_gap_without_end_stops_when_told(desk: Desk) -> None:
+    desk.input.write_text("t,a\n1,5\n2,6\n2000000000,7\n")
+    with desk.start("--gaps") as child:
+        while child.poll() is None and (not desk.output.exists() or desk.output.stat().st_size < 5000):
+            time.sleep(0.002)
+        child.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=3)
+        child.kill()
+    assert child.returncode in (0, 2)
