@@ -112,6 +112,8 @@ class Epsilon:
 
 def as_fraction(value: Number) -> Fraction:
     """The exact rational a human meant by ``value``: a float is read through its shortest decimal text."""
+    if isinstance(value, bool):
+        raise BadInput(f"a number is needed here; got {value}.")
     if isinstance(value, (int, Fraction)):
         return Fraction(value)
     try:
@@ -136,4 +138,7 @@ class EpsilonField:
         return held
 
     def __set__(self, instance: object, value: Epsilon | Number) -> None:
-        vars(instance)[self._name] = Epsilon(value)
+        try:
+            vars(instance)[self._name] = Epsilon(value)
+        except BadInput as fault:
+            raise BadInput(f"{self._name}: {fault}") from None

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Protocol
 
 from penstock.curator import Curator
-from penstock.errors import BadInput, PenstockError
+from penstock.errors import PenstockError
 from penstock.ledger import Population
 from penstock.mechanisms.base import Mechanism
 from penstock.noise import Noise
@@ -27,13 +27,16 @@ def publish(
 class Sink(Protocol):
     """Where releases go. ``last`` is the unit of the last one that arrived whole; None if that cannot be known.
 
-    ``link`` is the link of that release, or empty: it must be the one that the store has for it.
+    ``link`` is the link of that release, or empty: it must be the one that the store has for it. ``keeps`` says that
+    what is there stays there; else everything is written anew.
     """
 
     @property
     def last(self) -> int | None: ...
     @property
     def link(self) -> str: ...
+    @property
+    def keeps(self) -> bool: ...
     def write(self, release: Published) -> None: ...
 
 
@@ -90,19 +93,14 @@ class Publisher(Writer):
     def calendar(self, every: str = "auto", *, gaps: bool = False) -> Calendar:
         """What the time units of this stream are called, and which of them are published."""
         labelled = ((release.t, release.label) for release in self.releases())
-        calendar = Calendar(every, list(labelled if every == "row" else islice(labelled, 2)), gaps=gaps)
-        calendar.last = self.t
-        return calendar
+        return Calendar(every, list(labelled if every == "row" else islice(labelled, 2)), last=self.t, gaps=gaps)
 
     def _caught_up(self, sink: Sink | None, post: Sequence[Post]) -> Iterator[Published]:
         """Show ``post`` what it has to have seen, and the sink what it has missed."""
         seen = self.t if sink is None or sink.last is None else sink.last
-        known = self.store.link_at(self._account, seen).hex()
-        if seen > self.t or (sink is not None and sink.link not in ("", known)):
-            raise BadInput(
-                f"the output holds a release of t={seen} that is not in the store, which ends at t={self.t}; name"
-                " another output, or if this store is an old copy put the newer one back."
-            )
+        if sink is not None:
+            self.store.require_output(self._account, seen, sink.link)
+            seen = seen if sink.keeps else 0
         reach = max((each.reach for each in post), default=0)
         for release in self.releases(after=max(seen - reach, 0)):
             if release.t > seen:

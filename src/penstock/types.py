@@ -41,7 +41,7 @@ class Snapshot:
         sealed = as_counts(counts)
         object.__setattr__(self, "t", as_unit(t))
         object.__setattr__(self, "bins", len(sealed))
-        object.__setattr__(self, "label", label or str(t))
+        object.__setattr__(self, "label", as_label(label or str(t)))
         object.__setattr__(self, "present", None if present is None else as_presence(present))
         object.__setattr__(self, "_counts", sealed)
 
@@ -60,6 +60,13 @@ def as_unit(t: object) -> int:
     if isinstance(t, (int, np.integer)) and t >= 1:
         return int(t)
     raise BadInput(f"time units are numbered 1, 2, 3, ...; got t={t!r}.")
+
+
+def as_label(label: str) -> str:
+    """What a time unit is called: one line of printable text, because files are made of lines."""
+    if label.isprintable():
+        return label
+    raise BadInput("what a time unit is called must be printable text; mend it.")
 
 
 def unseal(snapshot: Snapshot) -> Ints:

@@ -48,7 +48,7 @@ class Writer:
         if noise is not None and not noise.secure:
             raise BadInput("a store takes secure noise only; simulation and scripted noise protect nobody.")
         self.store = store
-        self.bins = tuple(bins)
+        self.bins = _named(bins)
         self._mechanism = mechanism
         self._noise = noise
         self._key: bytes = store.key  # a missing one is refused before anything happens
@@ -229,3 +229,12 @@ class Writer:
             release = self._session.pass_over(blank, self._mechanism.model.epsilon, forget=t == until)
             pending.append(self._packed(release, Cause.ADOPTED, blank.label))
         self.store.commit(pending)
+
+
+def _named(bins: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(bins)
+    if not all(name.strip() and name.isprintable() for name in names):
+        raise BadInput("bins are named by printable text; give every bin a name.")
+    if not names or len(set(names)) < len(names):
+        raise BadInput("every bin needs a name of its own, and there must be one at least.")
+    return names

@@ -29,7 +29,7 @@ from penstock.errors import CheckFailed
 from penstock.models import WEvent
 from penstock.publisher import Publisher
 from penstock.store import Archive, Store
-from penstock.store.archive import Record
+from penstock.store.account import Record
 from penstock.store.record import unpack
 from penstock.store.verify import verify, verify_file
 from penstock.streams import Calendar, write
@@ -137,6 +137,9 @@ class _Endless:
         for t in range(1, LONGEST_STREAM):
             level = np.random.default_rng(t // 15).integers(0, 500, len(BINS))
             yield Snapshot(t, level)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
 
 
 def kill(victim: Victim, point: str, rng: np.random.Generator) -> None:

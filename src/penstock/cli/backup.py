@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from penstock import streams
 from penstock.cli import options
-from penstock.cli.console import as_json, messages, progress
+from penstock.cli.console import as_json, messages, progress, reader_may_leave
 from penstock.store import Archive
 from penstock.types import Cause
 
@@ -27,7 +28,7 @@ def backup(
     if json:
         as_json({"copy": str(to), "streams": units})
         return
-    held = ", ".join(f'"{name}" up to t={t}' for name, t in units.items()) or "no streams"
+    held = escape(", ".join(f'"{name}" up to t={t}' for name, t in units.items())) or "no streams"
     messages.print(
         f"{to} holds {held}. Put back, it is used as it is if nothing was published since; else run"
         ' "penstock ledger adopt", which counts what it does not know as spent.'
@@ -42,14 +43,15 @@ def export(
     after: Annotated[int, typer.Option(help="Only units after this one.")] = 0,
 ) -> None:
     """Write the stored releases of a stream to a file, once more and the same."""
-    with Archive(store) as archive:
+    with Archive(store) as archive, reader_may_leave():
         account = archive.account(stream)
         bins = archive.streams()[stream]["bins"]
         with (
             streams.write(output, bins, form=output_format) as sink,
             progress("Exporting", account.t) as show,
         ):
-            for release in archive.published(account, after=max(after, sink.last or 0)):
+            archive.require_output(account, sink.last or 0, sink.link)
+            for release in archive.published(account, after=max(after, (sink.last or 0) if sink.keeps else 0)):
                 if release.cause is not Cause.ADOPTED:
                     sink.write(release)
                 show(release.t)

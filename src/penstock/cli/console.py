@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,3 +36,17 @@ def progress(doing: str, total: int | None = None) -> Iterator[Callable[[int], N
     with Progress(*shown, console=messages, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(doing, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Whoever reads the output may close it when they have seen enough; what was released is stored."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def several(number: int, thing: str) -> str:
+    """``1 release``, ``2 releases``."""
+    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from penstock import catalogue
 from penstock.cli import options, picture
-from penstock.cli.console import progress, results
+from penstock.cli.console import progress, results, several
 from penstock.cli.trial import Trial, tried
 from penstock.errors import BadInput
 from penstock.models import PrivacyModel, WEvent
@@ -113,9 +113,8 @@ def _verified(store: Path, stream: Stream) -> Trial:
         releases = list(archive.published(archive.account(STREAM)))
     results.print("\n$ penstock ledger verify demo.db")
     results.print(
-        f"[green]verified[/]: {found.units} units, {found.charges} charges, {found.lost} unit"
-        f"{'' if found.lost == 1 else 's'} lost to the crash (spent and republished); fullest window {found.peak} of"
-        f" {found.model.epsilon}.\n"
+        f"[green]verified[/]: {found.units} units, {found.charges} charges, {several(found.lost, 'unit')} lost to the"
+        f" crash (spent and republished); fullest window {found.peak} of {found.model.epsilon}.\n"
     )
     fresh = sum(bool((release.kind == Kind.FRESH).any()) for release in releases)
     values = np.array([release.values for release in releases])

@@ -30,8 +30,8 @@ def lost(store: options.StorePath, key: options.KeyPath = None) -> None:
         messages.print(f"a new key is in {opened.key_file.path}; what was sealed is given up, and runs begin anew.")
 
 
-def existing(path: Path, key: Path | None) -> Store:
+def existing(path: Path, key: Path | None, head: Path | None = None) -> Store:
     """A store that is there."""
     if not path.is_file():
         raise StoreError(f"there is no store {path}; give the path of one that exists.")
-    return Store(path, key=key)
+    return Store(path, key=key, head=head)

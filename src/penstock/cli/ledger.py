@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from penstock import catalogue
 from penstock.charges import Point, Span
 from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, results
+from penstock.cli.key import existing
 from penstock.errors import BadInput
 from penstock.models import model_of
 from penstock.publisher import Publisher
-from penstock.store import Archive, Entry, Store
+from penstock.store import Archive, Entry
 from penstock.store.record import unpack
 from penstock.store.verify import Verified, verify, verify_file
 
@@ -49,7 +51,7 @@ def show(
         results.print(_table(stream or str(store), [{key: row[key] for key in columns} for row in found]))
         for row in found if stream is None else ():
             if row["announced"] is not None:
-                results.print(f'"{row["stream"]}": t={row["announced"]} is announced and not released.')
+                results.print(f't={row["announced"]} of "{escape(row["stream"])}" is announced and not released.')
 
 
 def _overview(archive: Archive, name: str) -> dict[str, Any]:
@@ -91,11 +93,12 @@ def _unit(entry: Entry) -> dict[str, Any]:
 
 
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:
-    table = Table(title=title, title_justify="left")
+    table = Table(title=escape(title), title_justify="left")
     for heading in rows[0] if rows else ("no streams",):
-        table.add_column(heading, justify="right" if heading in ("t", "charged", "remaining", "sequence") else "left")
+        justify: Literal["left", "right"] = "right" if heading in ("t", "remaining", "units", "charges") else "left"
+        table.add_column(heading, justify=justify, overflow="fold")
     for row in rows:
-        table.add_row(*("" if cell is None else str(cell) for cell in row.values()))
+        table.add_row(*("" if cell is None else escape(str(cell)) for cell in row.values()))
     return table
 
 
@@ -140,7 +143,7 @@ def adopt(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Go on with a store that is older than what was published from it; what it does not know counts as spent."""
-    with Store(store, key=key, head=head) as opened:
+    with existing(store, key, head) as opened:
         declared = opened.streams().get(stream)
         if declared is None:
             raise BadInput(
@@ -156,4 +159,6 @@ def adopt(
         population = declared["population"]
         adopted = Publisher(mechanism, opened, stream, bins=declared["bins"], population=population, adopt=until)
         with adopted as publisher:
-            messages.print(f'adopted: stream "{stream}" goes on after t={publisher.t}; up to there all is spent.')
+            messages.print(
+                f'adopted: stream "{escape(stream)}" goes on after t={publisher.t}; up to there all is spent.'
+            )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -51,5 +50,3 @@ def run() -> None:
     except PenstockError as fault:
         messages.print(f"[bold red]error:[/] {escape(str(fault))}")
         sys.exit(2)
-    except BrokenPipeError:  # whoever read the output has seen enough; what was released is stored
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

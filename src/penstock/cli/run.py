@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from penstock import streams
 from penstock.cli import options
-from penstock.cli.console import as_json, messages, progress
+from penstock.cli.console import as_json, messages, progress, reader_may_leave, several
 from penstock.cli.settings import Settings, from_toml, overridden, parameters_of
 from penstock.cli.stopping import StoppableSource
 from penstock.publisher import Publisher
@@ -87,7 +88,8 @@ def run(
         model=options.law(model, epsilon=epsilon, **windows, neighbours=neighbours, per_unit=per_unit),
     )
     settings.require_complete()
-    _report(_published(settings), settings, json)
+    with reader_may_leave():
+        _report(_published(settings), settings, json)
 
 
 def _published(settings: Settings) -> Summary:
@@ -123,8 +125,8 @@ def _report(summary: Summary, settings: Settings, json: bool) -> None:
         how = "stopped" if summary.stopped else "done"
         lost = f", {summary.lost} lost to a crash" if summary.lost else ""
         messages.print(
-            f'{how}: stream "{summary.stream}" is at t={summary.t}; {summary.released} releases written,'
-            f" {summary.fresh} of them fresh{lost}."
+            f'{how}: stream "{escape(summary.stream)}" is at t={summary.t};'
+            f" {several(summary.released, 'release')} written, {summary.fresh} fresh{lost}."
         )
     if summary.stopped:
         raise typer.Exit(130)

@@ -12,8 +12,10 @@ from penstock import catalogue
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
 from penstock.models import model_of, nearest
+from penstock.streams import Calendar
 from penstock.streams.text import STANDARD
 
+COMMON = ("epsilon", "neighbours", "per_unit")
 PATHS = ("input", "output", "store", "key", "head")
 
 
@@ -44,6 +46,19 @@ class Settings:
                 raise BadInput(f'say which {name} to use: --{name} PATH, or {name} = "PATH" in the TOML file.')
         if not self.model.get("name"):
             raise BadInput("say whom to protect, and how: --model w-event --epsilon 1 --w 52, for example.")
+        if self.population_epsilon is not None and self.population is None:
+            raise BadInput("a population_epsilon belongs to a population; name it, or leave both out.")
+        self._require_different_files()
+        Calendar(self.every)
+
+    def _require_different_files(self) -> None:
+        """Refuse to write where something else is read or kept."""
+        named = {name: getattr(self, name) for name in PATHS}
+        paths = [(name, Path(path).resolve()) for name, path in named.items() if path and path != STANDARD]
+        for i, (name, path) in enumerate(paths):
+            for other, same in paths[:i]:
+                if path == same:
+                    raise BadInput(f"{name} and {other} are the same file, {path}; name another one.")
 
     @property
     def name(self) -> str:
@@ -59,7 +74,7 @@ class Settings:
 def from_toml(path: Path) -> Settings:
     """Settings from a file; paths in it are relative to its folder."""
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        told = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as fault:
         raise BadInput(f"the file {path} cannot be read: {fault.strerror}.") from None
     except UnicodeDecodeError:
@@ -100,8 +115,15 @@ def overridden(settings: Settings, **told: Any) -> Settings:
     for name, value in told.items():
         if value is not None:
             current = getattr(settings, name)
-            setattr(settings, name, current | value if isinstance(current, Mapping) else value)
+            setattr(settings, name, _merged(current, value) if isinstance(current, Mapping) else value)
     return settings
+
+
+def _merged(told: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of before and of now; of those of another mechanism or model only what all have in common."""
+    other = "name" in now and now["name"] != told.get("name")
+    kept = {key: value for key, value in told.items() if not other or key in COMMON}
+    return {**kept, **now}
 
 
 def parameters_of(pairs: Sequence[str]) -> dict[str, Any]:

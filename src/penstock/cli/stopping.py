@@ -32,7 +32,12 @@ class StoppableSource:
         self._before = {number: signal.signal(number, self._told) for number in (signal.SIGINT, signal.SIGTERM)}
         return self
 
+    def close(self) -> None:
+        """Let go of the input."""
+        self._source.close()
+
     def __exit__(self, *_: object) -> None:
+        self.close()
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from penstock.epsilon import Epsilon
+from penstock.store.record import Entry, Source
 from penstock.types import Published
 
 
@@ -58,3 +59,20 @@ class Pending:
     link: bytes
     state: SavedState | None = None
     ahead: Intent | None = None
+
+
+class Saved(NamedTuple):
+    """What a publisher takes up its work from: a state, what followed, and a unit whose end nobody saw."""
+
+    state: SavedState | None
+    source: Source | None
+    entries: list[Entry]
+    intent: Intent | None
+
+
+class Record(NamedTuple):
+    """A row of the chain."""
+
+    t: int
+    link: bytes
+    body: bytes

@@ -6,16 +6,16 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from penstock.codec import encode
 from penstock.epsilon import Epsilon
-from penstock.errors import StoreDamaged, StoreError, StoreRolledBack
+from penstock.errors import BadInput, StoreDamaged, StoreError, StoreRolledBack
 from penstock.store import schema
-from penstock.store.account import Account, Intent, SavedState
+from penstock.store.account import Account, Intent, Record, Saved, SavedState
 from penstock.store.faults import DAMAGED, plainly
 from penstock.store.files import Head, HeadFile, name_mark
-from penstock.store.record import Entry, Source, linked, unpack
+from penstock.store.record import Source, linked, unpack
 from penstock.types import Published
 
 RECHECKED_RECORDS = 250_000  # how many of the latest records a restart reads again, and how many bytes of them at most;
@@ -23,23 +23,6 @@ RECHECKED_BYTES = 256 * 2**20  # "penstock ledger verify" reads all
 
 Declaration = dict[str, Any]
 READ_AT_ONCE = 64  # records
-
-
-class Saved(NamedTuple):
-    """What a publisher takes up its work from: a state, what followed, and a unit whose end nobody saw."""
-
-    state: SavedState | None
-    source: Source | None
-    entries: list[Entry]
-    intent: Intent | None
-
-
-class Record(NamedTuple):
-    """A row of the chain."""
-
-    t: int
-    link: bytes
-    body: bytes
 
 
 class Archive:
@@ -204,6 +187,7 @@ class Archive:
         They are read a few at a time, because a reader that lingers keeps writers waiting.
         """
         _, text, population = self._stream(account.name)
+        after = max(after, 0)
         link = self.link_at(account, after) if after else self.first_link(account.name, text, population)
         query = "SELECT t, link, body FROM releases WHERE stream = ? AND t > ? AND t <= ? ORDER BY t LIMIT ?"
         while after < account.t:
@@ -233,6 +217,14 @@ class Archive:
             raise self.damaged()
         entry = unpack(row[0])
         return self._source(account, entry.values) if isinstance(entry.values, int) else entry.whole(None)
+
+    def require_output(self, account: Account, last: int, link: str) -> None:
+        """Refuse an output whose last release is not one of this stream's."""
+        if last > account.t or link not in ("", self.link_at(account, last).hex()):
+            raise BadInput(
+                f"the output holds a release of t={last} that is not in the store, which ends at t={account.t}; name"
+                " another output, or put the newer store back if this is an old copy."
+            )
 
     def copy(self, to: Path) -> None:
         """A consistent copy of the database, while others go on writing."""

@@ -21,7 +21,10 @@ SENTENCES: dict[str, tuple[type[StoreError], str]] = {
     "SQLITE_CANTOPEN": (StoreError, "the store {path} cannot be opened; is there such a file, and a folder for it?"),
     "SQLITE_IOERR": (StoreError, "the disk that holds {path} reports an error; check it and its free space."),
     "SQLITE_CORRUPT": (StoreDamaged, DAMAGED),
-    "SQLITE_NOTADB": (StoreDamaged, DAMAGED),
+    "SQLITE_NOTADB": (
+        StoreDamaged,
+        "{path} is not a store, or its beginning is damaged; name another file, or restore the latest backup.",
+    ),
     "SQLITE_MISMATCH": (StoreDamaged, DAMAGED),
     "SQLITE_ERROR": (StoreDamaged, DAMAGED),
 }

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import BadInput
+from penstock.streams.formats import Csv, Format, Jsonl
 from penstock.streams.frames import ParquetSource
-from penstock.streams.sinks import Csv, FileSink, Format, Jsonl, ParquetSink, StandardSink
+from penstock.streams.sinks import FileSink, ParquetSink, StandardSink
 from penstock.streams.source import Source
-from penstock.streams.text import STANDARD, CsvSource, JsonlSource, open_text
+from penstock.streams.text import STANDARD, CsvSource, JsonlSource, open_bytes
 
 FORMATS = ("csv", "jsonl", "parquet")
 
@@ -25,12 +26,14 @@ def read(path: str | Path, *, form: str | None = None, time: str | None = None) 
         return ParquetSource(name, time=time)
     shown = "standard input" if name == STANDARD else Path(name).name
     source = CsvSource if kind == "csv" else JsonlSource
-    return source(open_text(name), shown, time=time, live=name == STANDARD or not Path(name).is_file())
+    return source(open_bytes(name), shown, time=time, live=name == STANDARD or not Path(name).is_file())
 
 
 def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> FileSink | StandardSink | ParquetSink:
     """A sink for releases: a file (CSV, JSONL or Parquet, by its ending), or standard output ("-")."""
     name = str(path)
+    if name.endswith(".gz"):
+        raise BadInput(f"the output {name} would have to be packed, which cannot be continued; leave out .gz.")
     kind = format_of(name, form)
     if kind == "parquet":
         if name == STANDARD:
@@ -44,7 +47,7 @@ def format_of(name: str, form: str | None) -> str:
     """What a file holds: by the ending of its name, or else as told; standard input and output hold CSV."""
     if form not in (None, *FORMATS):
         raise BadInput(f"a format is one of {', '.join(FORMATS)}; got {form!r}.")
-    ending = Path(name.removesuffix(".gz")).suffix.lstrip(".").replace("ndjson", "jsonl")
+    ending = Path(name.removesuffix(".gz")).suffix.lstrip(".").lower().replace("ndjson", "jsonl")
     if ending in FORMATS:
         return ending
     if form is None and name != STANDARD:

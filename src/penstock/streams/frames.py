@@ -9,8 +9,7 @@ from typing import Any
 
 from penstock.errors import BadInput
 from penstock.streams.calendar import Calendar
-from penstock.streams.source import Sequencer
-from penstock.streams.text import bin_names, column_of
+from penstock.streams.source import Columns, Sequencer
 from penstock.types import Snapshot
 
 
@@ -20,29 +19,32 @@ class FrameSource:
     live = False
 
     def __init__(self, frame: Any, *, time: str | None = None, name: str = "the data frame") -> None:
-        self._frames = [frame]
+        self._frame = frame
         self._begin(list(_narwhal(frame).columns), time, name)
 
-    def _begin(self, columns: list[str], time: str | None, name: str) -> None:
+    def _begin(self, names: list[Any], time: str | None, name: str) -> None:
+        if not all(isinstance(each, str) for each in names):
+            raise BadInput(f"{name} has columns without names; give every column a name that is text.")
         self._name = name
-        self._number = column_of(time, columns, name)
-        self._columns = columns
-        self.bins = bin_names([column for i, column in enumerate(columns) if i != self._number], name)
+        self._columns = Columns(names, time, name)
+        self.bins = self._columns.bins
 
     def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
         """Every row as a snapshot."""
-        sequencer = Sequencer(calendar, self.bins)
-        numbers = [self._number + 1, *(i + 1 for i in range(len(self._columns)) if i != self._number)]
+        sequencer = Sequencer(calendar, self._columns)
         row = 0
         for frame in self._chunks():
             table = _narwhal(frame)
-            labels = table[self._columns[self._number]].to_list()
+            labels = table[self._columns.names[self._columns.time]].to_list()
             for label, counts in zip(labels, table.select(*self.bins).to_numpy(), strict=True):
                 row += 1
-                yield sequencer.snapshot(f"{self._name}, row {row}", _label(label), counts, numbers)
+                yield sequencer.snapshot(f"{self._name}, row {row}", label, counts)
 
     def _chunks(self) -> Iterable[Any]:
-        return self._frames
+        return [self._frame]
+
+    def close(self) -> None:
+        """Nothing to let go of."""
 
 
 class ParquetSource(FrameSource):
@@ -52,14 +54,16 @@ class ParquetSource(FrameSource):
         try:
             self._file = parquet().ParquetFile(path)
         except (OSError, ValueError):
-            raise BadInput(
-                f"the input {path} cannot be read as a Parquet file; check its path and its content."
-            ) from None
+            raise BadInput(f"the input {path} cannot be read as a Parquet file; check its path and content.") from None
         self._begin(list(self._file.schema_arrow.names), time, Path(path).name)
 
     def _chunks(self) -> Iterable[Any]:
         tables = importlib.import_module("pyarrow").Table
         return (tables.from_batches([batch]) for batch in self._file.iter_batches(batch_size=1024))
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
 
 
 def parquet() -> Any:
@@ -72,16 +76,15 @@ def parquet() -> Any:
 
 def _narwhal(frame: Any) -> Any:
     import narwhals
+    from narwhals.exceptions import NarwhalsError
 
     try:
-        return narwhals.from_native(frame, eager_only=True)
-    except TypeError:
+        table = narwhals.from_native(frame, eager_only=True)
+        index = narwhals.maybe_get_index(table)
+    except (TypeError, ValueError, NarwhalsError):
         raise BadInput(
-            "this is not a data frame that can be read; pass one of pandas, polars, pyarrow or the like."
+            "this is not a data frame with a name for every column; pass one of pandas, polars, ..."
         ) from None
-
-
-def _label(value: Any) -> str:
-    """A date or time as ISO text; a midnight that pandas has added to a date is taken away again."""
-    text: str = value.isoformat() if hasattr(value, "isoformat") else str(value)
-    return text.removesuffix("T00:00:00") if hasattr(value, "isoformat") else text
+    if type(index).__name__ in ("DatetimeIndex", "PeriodIndex"):
+        raise BadInput("the time of this data frame is in its index; make it a column with reset_index().")
+    return table

@@ -1,6 +1,7 @@
-"""Where releases go: comma-separated rows, one JSON object a line, Parquet, standard output.
+"""Where releases go: text files, Parquet, standard output.
 
-A file that is there already is continued after its last whole row; what a killed process has left of a row is cut off.
+A text file that is there already is continued after its last whole row; what a killed process has left of a row is cut
+off. A file that holds something else is refused, and left as it is.
 """
 
 from __future__ import annotations
@@ -8,104 +9,20 @@ from __future__ import annotations
 import csv
 import importlib
 import io
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, Protocol, Self
+from typing import IO, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.errors import BadInput
+from penstock.streams.formats import AFTER_BINS, Csv, Format, provenance
 from penstock.streams.frames import parquet
 from penstock.types import Kind, Published
 
-AFTER_BINS = ("kind", "noise_sd", "charged", "remaining", "cause", "mechanism", "version", "sequence", "link")
 BATCH = 1024  # releases in a row group
 TAIL = 65536  # bytes looked at first when the last row of a file is searched
-
-
-class Format(Protocol):
-    """How releases are written as lines."""
-
-    def header(self) -> str: ...
-    def line(self, release: Published) -> str: ...
-    def unit_and_link(self, line: str) -> tuple[int, str]: ...
-
-
-class Csv:
-    """A row a release: time, unit, a value for every bin, and what is known about them."""
-
-    def __init__(self, bins: Sequence[str]) -> None:
-        clash = {"t", "unit", *AFTER_BINS} & set(bins)
-        if clash:
-            raise BadInput(
-                f'a bin called "{min(clash)}" would clash with a column of the output; rename it, or use JSONL.'
-            )
-        self._columns = ["t", "unit", *bins, *AFTER_BINS]
-
-    def header(self) -> str:
-        return _row(self._columns)
-
-    def line(self, release: Published) -> str:
-        kinds = [Kind(kind).name.lower() for kind in _short(release.kind)]
-        about = [";".join(kinds), ";".join(map(repr, _short(release.noise_sd))), *_provenance(release).values()]
-        return _row([release.label, release.t, *release.values.tolist(), *about])
-
-    def unit_and_link(self, line: str) -> tuple[int, str]:
-        row = next(csv.reader([line]))
-        if len(row) != len(self._columns):
-            raise ValueError
-        return int(row[1]), row[-1]
-
-
-class Jsonl:
-    """A JSON object a release."""
-
-    def __init__(self, bins: Sequence[str]) -> None:
-        self._bins = bins
-
-    def header(self) -> str:
-        return ""
-
-    def line(self, release: Published) -> str:
-        kinds = [Kind(kind).name.lower() for kind in _short(release.kind)]
-        about = {
-            "kind": kinds[0] if len(kinds) == 1 else kinds,
-            "noise_sd": _short(release.noise_sd)[0] if len(_short(release.noise_sd)) == 1 else _short(release.noise_sd),
-        }
-        values = dict(zip(self._bins, release.values.tolist(), strict=True))
-        start = {"stream": release.stream, "t": release.label, "unit": release.t, "values": values}
-        return json.dumps(start | about | _provenance(release), ensure_ascii=False) + "\n"
-
-    def unit_and_link(self, line: str) -> tuple[int, str]:
-        row = json.loads(line)
-        return int(row["unit"]), str(row["link"])
-
-
-def _row(cells: Sequence[Any]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    return text.getvalue()
-
-
-def _short(array: NDArray[Any]) -> list[Any]:
-    """All values, or the one that all of them are."""
-    values: list[Any] = array[:1].tolist() if (array == array[0]).all() else array.tolist()
-    return values
-
-
-def _provenance(release: Published) -> dict[str, Any]:
-    return {
-        "charged": str(release.charged),
-        "remaining": str(release.remaining),
-        "cause": str(release.cause),
-        "mechanism": release.mechanism,
-        "version": release.version,
-        "sequence": release.sequence,
-        "link": release.link,
-    }
 
 
 class StandardSink:
@@ -113,6 +30,7 @@ class StandardSink:
 
     last: int | None = None
     link = ""
+    keeps = True
 
     def __init__(self, form: Format) -> None:
         self._format = form
@@ -133,69 +51,80 @@ class StandardSink:
 class FileSink:
     """A text file that is continued where it ends. ``link`` is the link of the last release in it."""
 
+    keeps = True
+
     def __init__(self, path: Path, form: Format) -> None:
         self._path = path
         self._format = form
         self.last: int | None = 0
         self.link = ""
         try:
-            self._file: IO[bytes] = path.open("r+b" if path.exists() else "x+b")
-            self._continue()
+            # without a buffer, so that what cannot be written is told at once
+            self._file: IO[bytes] = path.open("r+b" if path.exists() else "x+b", buffering=0)
         except OSError as fault:
-            raise BadInput(f"the output {path} cannot be written: {fault.strerror}.") from None
+            raise self._unwritable(fault) from None
+        try:
+            self._continue()
+        except BaseException:
+            self._file.close()
+            raise
 
     def _continue(self) -> None:
-        header = self._format.header().encode()
-        if self._file.read(len(header)) != header:
-            if self._file.seek(0, io.SEEK_END) >= max(len(header), 1):
-                raise self._foreign()
-            self._file.truncate(0)  # a header that was cut short
-            self._file.seek(0)
-            self._file.write(header)
-            self._file.flush()
-            return
-        self._cut_torn_row()
-        line = self._last_line(len(header))
-        if line:
-            try:
-                self.last, self.link = self._format.unit_and_link(line.decode())
-            except (ValueError, KeyError, TypeError):
-                raise self._foreign() from None
+        """Find the last whole row, and only then cut off what comes after it."""
+        header, size = self._format.header().encode(), self._file.seek(0, io.SEEK_END)
+        beginning = self._between(0, min(size, max(len(header), 1)))
+        if size < len(header) and header.startswith(beginning):
+            size = 0  # new, or a header that was cut short
+        elif not beginning.startswith(header):
+            raise self._foreign()
+        end = size - len(self._line_before(size)) if size else 0
+        torn, start = self._between(end, size).decode(errors="replace"), self._format.start
+        if not (torn.startswith(start) or start.startswith(torn)):
+            raise self._foreign()
+        if end > len(header):
+            self._read_last(self._line_before(end - 1))
+        self._file.truncate(end)
+        self._file.seek(end)
+        if end == 0:
+            self._write(header)
 
-    def _cut_torn_row(self) -> None:
-        size = self._file.seek(0, io.SEEK_END)
-        self._file.truncate(size - len(self._read_back(size, b"\n")))
-        self._file.seek(0, io.SEEK_END)
+    def _read_last(self, line: bytes) -> None:
+        try:
+            self.last, self.link = self._format.unit_and_link(line.decode())
+        except (ValueError, KeyError, TypeError, csv.Error):
+            raise self._foreign() from None
 
-    def _last_line(self, start: int) -> bytes:
-        """The last whole line after the header."""
-        end = self._file.seek(0, io.SEEK_END)
-        line = self._read_back(end - 1, b"\n") if end > start else b""
-        self._file.seek(0, io.SEEK_END)
-        return line
-
-    def _read_back(self, end: int, until: bytes) -> bytes:
-        """What lies between the last ``until`` before ``end``, and ``end``."""
+    def _line_before(self, end: int) -> bytes:
+        """What lies between the last line break before ``end``, and ``end``."""
         length = min(TAIL, end)
         while True:
-            self._file.seek(end - length)
-            tail = self._file.read(length)
-            if until in tail or length == end:
-                return tail[tail.rfind(until) + 1 :]
+            tail = self._between(end - length, end)
+            if b"\n" in tail or length == end:
+                return tail[tail.rfind(b"\n") + 1 :]
             length = min(2 * length, end)
+
+    def _between(self, start: int, end: int) -> bytes:
+        self._file.seek(start)
+        return self._file.read(end - start)
+
+    def write(self, release: Published) -> None:
+        self._write(self._format.line(release).encode())
+        self.last, self.link = release.t, release.link
+
+    def _write(self, line: bytes) -> None:
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+        except OSError as fault:
+            raise self._unwritable(fault) from None
 
     def _foreign(self) -> BadInput:
         return BadInput(f"the output {self._path} exists and holds something else; name another file, or move it away.")
 
-    def write(self, release: Published) -> None:
-        try:
-            self._file.write(self._format.line(release).encode())
-            self._file.flush()
-        except OSError as fault:
-            raise BadInput(
-                f"the output {self._path} cannot be written: {fault.strerror}; its releases are stored, so run again."
-            ) from None
-        self.last, self.link = release.t, release.link
+    def _unwritable(self, fault: OSError) -> BadInput:
+        return BadInput(
+            f"the output {self._path} cannot be written: {fault.strerror}; nothing stored is lost, run again."
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -207,8 +136,7 @@ class FileSink:
 class ParquetSink:
     """A Parquet file, which cannot be continued: it is written anew from the store, and appears when it is whole."""
 
-    last: int | None = 0
-    link = ""
+    keeps = False
 
     def __init__(self, path: Path, bins: Sequence[str]) -> None:
         Csv(bins)  # the same columns, the same clashes
@@ -218,12 +146,26 @@ class ParquetSink:
         self._parquet = parquet()
         self._rows: list[Published] = []
         self._writer: Any = None
-        if not path.resolve().parent.is_dir():
-            raise BadInput(f"the output {path} cannot be written: there is no such folder.")
+        self.last: int | None = 0
+        self.link = ""
+        if path.is_dir() or not path.resolve().parent.is_dir():
+            raise BadInput(f"the output {path} cannot be written: there is no such folder, or it is one itself.")
+        if path.exists():
+            self._look_at_old()
+
+    def _look_at_old(self) -> None:
+        """The last release in the file that will be replaced: it must be one of this store's."""
+        try:
+            columns = self._parquet.read_table(self._path, columns=["unit", "link"]).to_pydict()
+            self.last, self.link = max(zip(columns["unit"], columns["link"], strict=True), default=(0, ""))
+        except (OSError, ValueError, KeyError, TypeError):
+            raise BadInput(
+                f"the output {self._path} exists and holds something else; name another file, or move it away."
+            ) from None
 
     def write(self, release: Published) -> None:
         self._rows.append(release)
-        self.last = release.t
+        self.last, self.link = release.t, release.link
         if len(self._rows) == BATCH:
             self._write_rows()
 
@@ -234,12 +176,18 @@ class ParquetSink:
         columns |= {name: values[:, i] for i, name in enumerate(self._bins)}
         columns["kind"] = [[Kind(kind).name.lower() for kind in row.kind] for row in self._rows]
         columns["noise_sd"] = [row.noise_sd.tolist() for row in self._rows]
-        about = [_provenance(row) for row in self._rows]
+        about = [provenance(row) for row in self._rows]
         table = arrow.table(columns | {name: [row[name] for row in about] for name in AFTER_BINS[2:]})
-        if self._writer is None:
-            self._writer = self._parquet.ParquetWriter(self._fresh, table.schema)
-        self._writer.write_table(table)
         self._rows.clear()
+        try:
+            if self._writer is None:
+                self._writer = self._parquet.ParquetWriter(self._fresh, table.schema)
+            self._writer.write_table(table)
+        except OSError as fault:
+            raise self._unwritable(fault) from None
+
+    def _unwritable(self, fault: OSError) -> BadInput:
+        return BadInput(f"the output {self._path} cannot be written: {fault}; nothing stored is lost, run again.")
 
     def __enter__(self) -> Self:
         return self
@@ -247,6 +195,10 @@ class ParquetSink:
     def __exit__(self, *_: object) -> None:
         if self._rows:
             self._write_rows()
-        if self._writer is not None:
-            self._writer.close()
-            self._fresh.replace(self._path)
+        try:
+            if self._writer is not None:
+                self._writer.close()
+                self._fresh.replace(self._path)
+        except OSError as fault:
+            self._fresh.unlink(missing_ok=True)
+            raise self._unwritable(fault) from None

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from penstock.errors import BadCounts, BadInput, BadRow
+from penstock.models import nearest
 from penstock.streams.calendar import Calendar
 from penstock.types import Snapshot
+
+LARGEST_GAP = 20_000  # time units; more of them missing in a row is a slip of the pen
 
 
 @runtime_checkable
@@ -20,28 +23,53 @@ class Source(Protocol):
     def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
         """The snapshots in order of time; a BadRow names the line and the column of what cannot be used."""
 
+    def close(self) -> None:
+        """Let go of the input."""
+
+
+class Columns:
+    """What the columns of an input are: one for the time, every other one a bin."""
+
+    def __init__(self, names: Sequence[str], time: str | None, source: str) -> None:
+        if time is not None and time not in names:
+            raise BadInput(f"{source} has no column {time!r} for the time.{nearest(time, names)}")
+        self.names = list(names)
+        self.time = 0 if time is None else self.names.index(time)
+        self.bins = tuple(name for i, name in enumerate(self.names) if i != self.time)
+        if not self.bins:
+            raise BadRow(f"{source} has no bins; its first line names the time column and at least one bin.")
+        if len(set(self.bins)) < len(self.bins) or not all(name.strip() and name.isprintable() for name in self.bins):
+            raise BadRow(f"{source}: every bin needs a name of its own in the first line, of printable characters.")
+
+    def number(self, bin_number: int) -> int:
+        """The number of a bin's column, counted from 1."""
+        return bin_number + 1 + (bin_number >= self.time)
+
 
 class Sequencer:
     """Gives rows their time units, and refuses a row that is not the next one."""
 
-    def __init__(self, calendar: Calendar, bins: Sequence[str]) -> None:
+    def __init__(self, calendar: Calendar, columns: Columns) -> None:
         self._calendar = calendar
-        self._bins = bins
+        self._columns = columns
         self._before = 0
 
-    def snapshot(self, place: str, label: str, cells: Sequence[Any], numbers: Sequence[int]) -> Snapshot:
-        """The snapshot of a row. ``numbers`` are those of the columns: first the time's, then one a bin."""
-        t = self._unit(f"{place}, column {numbers[0]}", label)
+    def snapshot(self, place: str, label: Any, cells: Sequence[Any]) -> Snapshot:
+        """The snapshot of a row, or a refusal that names the place and never the content."""
+        name = _label(label)
+        t = self._unit(f"{place}, column {self._columns.time + 1}", name)
         try:
-            return Snapshot(t, cells, label=label)
+            return Snapshot(t, cells, label=name)
         except BadCounts:
             where = next((i for i, cell in enumerate(cells) if not _is_count(cell)), 0)
             raise BadRow(
-                f'{place}, column {numbers[1 + where]} ("{self._bins[where]}"): a count is a whole number from 0 to'
-                " 2**53; mend the cell and run again."
+                f'{place}, column {self._columns.number(where)} ("{self._columns.bins[where]}"): a count is a whole'
+                " number from 0 to 2**53; mend the cell and run again."
             ) from None
 
     def _unit(self, place: str, label: str) -> int:
+        if not label or not label.isprintable():
+            raise BadRow(f"{place}: the time is empty or not printable; give every row its time.")
         try:
             t = self._calendar.unit(label)
         except BadInput as fault:
@@ -51,14 +79,29 @@ class Sequencer:
         if t <= self._before:
             reason = "repeats the time unit of the row before" if t == self._before else "goes back in time"
             raise BadRow(f"{place}: this row {reason}; give every time unit one row, in order of time.")
-        missing = t - max(self._before, self._calendar.last) - 1
-        if missing > 0 and not self._calendar.gaps:
-            raise BadRow(
-                f"{place}: {missing} time unit{'s are' if missing > 1 else ' is'} missing before this row; add the"
-                " rows, or pass --gaps to repeat the last release for them."
-            )
+        self._require_no_gap(place, t - max(self._before, self._calendar.last) - 1)
         self._before = t
         return t
+
+    def _require_no_gap(self, place: str, missing: int) -> None:
+        if missing > LARGEST_GAP:
+            raise BadRow(f"{place}: more than {LARGEST_GAP} time units are missing before this row; mend its time.")
+        if missing > 0 and not self._calendar.gaps:
+            are = "time units are" if missing > 1 else "time unit is"
+            raise BadRow(
+                f"{place}: {missing} {are} missing before this row; add the rows, or pass --gaps to repeat the last"
+                " release for them."
+            )
+
+
+def _label(value: Any) -> str:
+    """A label as text: a date or time in ISO form, without a midnight that was added to a date; nothing for nothing."""
+    if value is None or value != value:  # NaN, NaT
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    text: str = value.isoformat() if hasattr(value, "isoformat") else str(value).strip()
+    return text.removesuffix("T00:00:00") if hasattr(value, "isoformat") else text
 
 
 def _is_count(cell: Any) -> bool:

@@ -6,126 +6,171 @@ import csv
 import gzip
 import json
 import sys
+import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from io import TextIOBase
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from penstock.errors import BadInput, BadRow
-from penstock.models import nearest
 from penstock.streams.calendar import Calendar
-from penstock.streams.source import Sequencer
+from penstock.streams.source import Columns, Sequencer
 from penstock.types import Snapshot
 
 STANDARD = "-"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def open_text(path: str) -> IO[str]:
-    """A text file, unpacked if its name ends in .gz, or standard input."""
+def open_bytes(path: str) -> IO[bytes]:
+    """A file, unpacked if its name ends in .gz, or standard input."""
     if path == STANDARD:
-        if isinstance(sys.stdin, TextIOBase) and hasattr(sys.stdin, "reconfigure"):
-            sys.stdin.reconfigure(encoding="utf-8-sig", newline="")
-        return sys.stdin
+        return sys.stdin.buffer
     try:
-        if path.endswith(".gz"):
-            return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-        return Path(path).open(encoding="utf-8-sig", newline="")
+        return cast("IO[bytes]", gzip.open(path, "rb")) if path.endswith(".gz") else Path(path).open("rb")
     except OSError as fault:
         raise BadInput(f"the input {path} cannot be read: {fault.strerror}.") from None
 
 
-class CsvSource:
-    """Comma-separated rows: a header with the names, then a time and a count for every bin."""
+class TextSource(ABC):
+    """Lines of text, each decoded by itself, so that a fault is found where it is."""
 
-    def __init__(self, lines: IO[str], name: str, *, time: str | None = None, live: bool = False) -> None:
+    bins: tuple[str, ...]
+
+    def __init__(self, lines: IO[bytes], name: str, *, time: str | None = None, live: bool = False) -> None:
         self.live = live
         self._name = name
         self._lines = lines
-        self._reader = csv.reader(lines, strict=True)
-        header = next(self._rows(), None)
-        if header is None:
-            raise BadRow(f"{name} is empty; its first line names the time column and the bins.")
-        self._columns = header
-        self._time = column_of(time, header, name)
-        self.bins = bin_names([cell for i, cell in enumerate(header) if i != self._time], name)
+        try:
+            self._columns = self._begin(time)
+        except BaseException:
+            self.close()
+            raise
+        self.bins = self._columns.bins
+
+    @abstractmethod
+    def _begin(self, time: str | None) -> Columns:
+        """Read which columns there are."""
+
+    @abstractmethod
+    def _snapshots(self, sequencer: Sequencer) -> Iterator[Snapshot]:
+        """Every row as a snapshot."""
 
     def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
         """Every row as a snapshot."""
-        sequencer = Sequencer(calendar, self.bins)
-        numbers = [self._time + 1, *(i + 1 for i in range(len(self._columns)) if i != self._time)]
-        for row in self._rows():
-            place = f"{self._name}, line {self._reader.line_num}"
-            if len(row) != len(self._columns):
-                raise BadRow(
-                    f"{place}: the row has {len(row)} columns and the header {len(self._columns)}; every row needs a"
-                    " time and a count for every bin."
-                )
-            label = row.pop(self._time).strip()
-            yield sequencer.snapshot(place, label, as_numbers(row), numbers)
-
-    def _rows(self) -> Iterator[list[str]]:
-        """Rows that are not blank."""
         try:
-            yield from filter(None, self._reader)
-        except (csv.Error, UnicodeDecodeError, EOFError, OSError) as fault:
-            raise unreadable(self._name, self._reader.line_num + 1, fault) from None
+            yield from self._snapshots(Sequencer(calendar, self._columns))
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._lines is not sys.stdin.buffer:
+            self._lines.close()
+
+    def _text(self) -> Iterator[str]:
+        number = 0
+        try:
+            for number, line in enumerate(self._lines, start=1):
+                yield line.removeprefix(BYTE_ORDER_MARK if number == 1 else b"").decode()
+        except UnicodeDecodeError:
+            raise BadRow(f"{self._name}, line {number} is not UTF-8 text; mend it and run again.") from None
+        except (EOFError, OSError, zlib.error):
+            raise BadRow(f"{self._name} cannot be read beyond line {number}; the file is damaged.") from None
+
+
+class CsvSource(TextSource):
+    """Comma-separated rows: a header with the names, then a time and a count for every bin."""
+
+    def _begin(self, time: str | None) -> Columns:
+        self._reader = csv.reader(self._text(), strict=True)
+        header = next(self._rows(), None)
+        if header is None:
+            raise BadRow(f"{self._name} is empty; its first line names the time column and the bins.")
+        return Columns(header[1], time, self._name)
+
+    def _snapshots(self, sequencer: Sequencer) -> Iterator[Snapshot]:
+        width = len(self._columns.names)
+        for line, row in self._rows():
+            place = f"{self._name}, line {line}"
+            if len(row) != width:
+                raise BadRow(
+                    f"{place}: this row and the header differ in their number of columns ({len(row)} and {width});"
+                    " every row needs a time and a count for every bin."
+                )
+            label = row.pop(self._columns.time)
+            yield sequencer.snapshot(place, label, as_numbers(row))
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Rows that are not blank, and the lines they end in."""
+        line = self._reader.line_num
+        try:
+            for row in self._reader:
+                line = self._reader.line_num
+                if row:
+                    yield line, row
+        except csv.Error:
+            raise BadRow(f"{self._name}, line {line + 1} cannot be read as a row; mend it and run again.") from None
 
 
 def as_numbers(cells: list[str]) -> list[Any]:
     """Text as whole numbers where it is some, else as it is, to be refused."""
     try:
-        return [int(cell) for cell in cells]
+        if "_" not in "".join(cells):  # which Python would let pass inside a number
+            return [int(cell) for cell in cells]
     except ValueError:
-        return [_number(cell) for cell in cells]
+        pass
+    return [_number(cell) for cell in cells]
 
 
 def _number(cell: str) -> Any:
     try:
-        return int(cell) if cell.strip().isdigit() else float(cell)
+        return int(cell) if cell.strip().isdigit() else float(cell.replace("_", "?"))
     except ValueError:
         return cell
 
 
-class JsonlSource:
+class JsonlSource(TextSource):
     """One JSON object a line: the time, and a count for every bin. The first line says which bins there are."""
 
-    def __init__(self, lines: IO[str], name: str, *, time: str | None = None, live: bool = False) -> None:
-        self.live = live
-        self._name = name
-        self._lines = enumerate(lines, start=1)
-        first = next(self._objects(), None)
+    def _begin(self, time: str | None) -> Columns:
+        self._objects = self._read()
+        first = next(self._objects, None)
         if first is None:
-            raise BadRow(f"{name} is empty; every line is an object with a time and a count for every bin.")
+            raise BadRow(f"{self._name} is empty; every line is an object with a time and a count for every bin.")
         self._first = first
-        names = list(first[1])
-        self._time = names[column_of(time, names, name)]
-        self.bins = bin_names([key for key in names if key != self._time], name)
+        return Columns(list(first[1]), time, self._name)
 
-    def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
-        """Every line as a snapshot."""
-        sequencer = Sequencer(calendar, self.bins)
-        expected = {self._time, *self.bins}
-        numbers = range(1, len(expected) + 1)
-        for line, row in chain([self._first], self._objects()):
+    def _snapshots(self, sequencer: Sequencer) -> Iterator[Snapshot]:
+        expected, time = set(self._columns.names), self._columns.names[self._columns.time]
+        for line, row in chain([self._first], self._objects):
             place = f"{self._name}, line {line}"
             if row.keys() != expected:
                 raise BadRow(f"{place}, {_odd_key(set(row), expected)}.")
-            yield sequencer.snapshot(place, str(row[self._time]), [row[name] for name in self.bins], numbers)
+            cells = [row[name] for name in self.bins]
+            numbers = [cell if type(cell) in (int, float) else str(cell) for cell in cells]
+            yield sequencer.snapshot(place, row[time], numbers)
 
-    def _objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        number = 0
-        try:
-            for number, line in self._lines:
-                if line.strip():
-                    row = json.loads(line)
-                    if not isinstance(row, dict):
-                        raise BadRow(f"{self._name}, line {number}: every line is a JSON object; write it as one.")
-                    yield number, row
-        except (ValueError, RecursionError, EOFError, OSError) as fault:
-            if isinstance(fault, BadRow):
-                raise
-            raise unreadable(self._name, number, fault) from None
+    def _read(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        for number, line in enumerate(self._text(), start=1):
+            if line.strip():
+                try:
+                    row = json.loads(line, object_pairs_hook=_without_repeats)
+                except (ValueError, RecursionError):
+                    row = None
+                if not isinstance(row, dict):
+                    raise BadRow(
+                        f"{self._name}, line {number}: every line is a JSON object, with every name once; mend it and"
+                        " run again."
+                    )
+                yield number, row
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError
+    return row
 
 
 def _odd_key(row: set[str], expected: set[str]) -> str:
@@ -133,27 +178,3 @@ def _odd_key(row: set[str], expected: set[str]) -> str:
     if new:
         return f'column "{new[0]}": the first line has no such bin; declare every bin from the start'
     return f'column "{min(expected - row)}" is missing: give every bin a count, 0 if nothing happened'
-
-
-def unreadable(name: str, line: int, fault: Exception) -> BadRow:
-    """What to raise when a line is not text, or its text is not a row."""
-    reason = "is not UTF-8 text" if isinstance(fault, UnicodeError) else "cannot be read as a row"
-    return BadRow(f"{name}, line {line} {reason}; mend it and run again.")
-
-
-def column_of(time: str | None, names: list[str], source: str) -> int:
-    """Which column holds the time: the one of that name, or the first."""
-    if time is None:
-        return 0
-    if time not in names:
-        raise BadInput(f"{source} has no column {time!r} for the time.{nearest(time, names)}")
-    return names.index(time)
-
-
-def bin_names(names: list[str], source: str) -> tuple[str, ...]:
-    """Refuse bins that cannot be told apart, or none at all."""
-    if not names:
-        raise BadRow(f"{source} has no bins; its first line names the time column and at least one bin.")
-    if not all(name.strip() for name in names) or len(set(names)) < len(names):
-        raise BadRow(f"{source}: every bin needs a name of its own in the first line.")
-    return tuple(names)
