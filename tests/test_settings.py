@@ -14,7 +14,6 @@ import pytest
 
 from penstock.cli.main import run
 
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # see test_sources
 
 BASE = """
 input = "in.csv"

@@ -35,9 +35,6 @@ COUNTS = st.lists(st.lists(st.integers(0, 2**53), min_size=3, max_size=3), min_s
 Row = tuple[int, str, list[int]]
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # one test is about them
-
-
 @pytest.fixture(autouse=True)
 def _sweep() -> Iterator[None]:
     yield
