@@ -21,7 +21,6 @@ import pytest
 import penstock as ps
 from penstock.cli.main import run
 
-
 LAW = ("--mechanism", "uniform", "--model", "w-event", "--epsilon", "1", "--w", "3")
 COMMAND = [str(Path(sys.executable).parent / "penstock")]
 SECRET = "31337"

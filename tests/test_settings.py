@@ -14,7 +14,6 @@ import pytest
 
 from penstock.cli.main import run
 
-
 BASE = """
 input = "in.csv"
 output = "out.csv"
