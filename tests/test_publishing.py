@@ -97,8 +97,6 @@ def test_a_data_frame_is_published_under_its_own_dates(tmp_path: Path) -> None:
 
 def test_a_failing_step_is_logged_without_what_it_saw(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     class Careless(Uniform):
-        proven_for = (ps.WEvent,)
-
         def decide(self, snapshot: ps.Snapshot) -> ps.Release:
             release = super().decide(snapshot)
             if snapshot.t == 2:

@@ -50,7 +50,7 @@ def demo(
         f" any {w} units changes the probability of anything published by a factor of at most exp({model.epsilon}).\n"
     )
     with TemporaryDirectory() as folder:
-        shown = _published(Path(folder), stream, model, mechanism)
+        shown, killed = _published(Path(folder), stream, model, mechanism)
     results.print(_table(stream, shown, model, mechanism))
     widest = int(stream.counts.mean(axis=0).argmax())
     truth, release = stream.counts[:, widest].astype(float), shown.values[:, widest].astype(float)
@@ -60,12 +60,13 @@ def demo(
     results.print(picture.in_terminal(truth, release, width=min(results.width, 110) - 10, height=12))
     results.print("[dim]The truth can be shown here because nobody lives in this stream.[/]")
     if to:
-        picture.to_file(truth, release, f"{mechanism}, epsilon = {model.epsilon} in any {w} units", to)
+        title = f"{mechanism}, epsilon = {model.epsilon} in any {w} units"
+        picture.to_file(truth, release, title, to, killed=killed)
         results.print(f"[dim]Picture: {to}[/]")
 
 
-def _published(folder: Path, stream: Stream, model: WEvent, mechanism: str) -> Trial:
-    """The stream through a store that is killed and resumed."""
+def _published(folder: Path, stream: Stream, model: WEvent, mechanism: str) -> tuple[Trial, int]:
+    """The stream through a process that is killed and resumed, and the unit at which it was."""
     counts, releases, store = folder / f"{STREAM}.csv", folder / "releases.csv", folder / "demo.db"
     rows = np.column_stack([np.arange(1, len(stream) + 1), stream.counts])
     header = ",".join(["t", *(f"bin {i}" for i in range(stream.bins))])
@@ -80,7 +81,7 @@ def _published(folder: Path, stream: Stream, model: WEvent, mechanism: str) -> T
     _finish(command)
     same = releases.read_bytes().startswith(before[: before.rfind(b"\n") + 1])
     results.print(f"[green]resumed[/]: what was written before is {'unchanged' if same else '[red]CHANGED[/]'}.")
-    return _verified(store, stream)
+    return _verified(store, stream), written
 
 
 def _killed_halfway(command: list[str], releases: Path, steps: int) -> bytes:

@@ -63,8 +63,8 @@ def require_drawable(path: Path) -> None:
         raise BadInput(f"there is no folder {path.parent} to draw the picture into; make it first.")
 
 
-def to_file(truth: Floats, release: Floats, title: str, path: Path) -> None:
-    """Both series as a figure; needs the ``plot`` extra."""
+def to_file(truth: Floats, release: Floats, title: str, path: Path, *, killed: int | None = None) -> None:
+    """Both series as a figure; needs the ``plot`` extra. ``killed`` marks the unit at which a process was killed."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")
@@ -74,7 +74,9 @@ def to_file(truth: Floats, release: Floats, title: str, path: Path) -> None:
         units, truth, color="#bbbbbb", linewidth=0, label="true count (known here: the stream is made up)"
     )
     axes.step(units, release, where="post", color="#0072b2", linewidth=1.4, label="published")
+    if killed is not None:
+        axes.axvline(killed, color="#d55e00", linewidth=1, linestyle="--", label="killed here, and resumed")
     axes.set(xlabel="time unit", ylabel="count", title=title, xlim=(1, len(truth)), ylim=(0, None))
-    figure.legend(frameon=False, loc="outside lower center", ncols=2)
+    figure.legend(frameon=False, loc="outside lower center", ncols=3)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
