@@ -96,9 +96,11 @@ class Writer:
         if self._closed:
             return
         self._closed = True
-        if self._account.announced and self._session.ledger.t == self._account.t:
-            self.store.withdraw(self._account)
-        self.store.leave(self._account)
+        try:
+            if self._account.announced and self._session.ledger.t == self._account.t:
+                self.store.withdraw(self._account)
+        finally:
+            self.store.leave(self._account)
 
     @property
     def t(self) -> int:
@@ -164,13 +166,11 @@ class Writer:
         refused = isinstance(fault, BudgetExceeded)
         if not refused:
             log.warning("t=%d: the step failed (%s); its charge is spent.", snapshot.t, type(fault).__name__)
-        lost = most
-        if refused:
-            lost = Epsilon.of_nano(self._session.ledger.charged)
-        untouched = refused and not self._session.answers()
+        booked, told = Epsilon.of_nano(self._session.ledger.charged), bool(self._session.answers())
         self._resume()
-        release = self._session.pass_over(snapshot) if untouched else self._session.pass_over(snapshot, lost)
-        return release, Cause.REFUSED if refused else Cause.FAILED
+        if not refused:
+            return self._session.pass_over(snapshot, most), Cause.FAILED
+        return self._session.pass_over(snapshot, booked if told else None), Cause.REFUSED
 
     def _intent(self, label: str, after: bytes) -> Intent:
         ledger = self._session.ledger
@@ -193,15 +193,14 @@ class Writer:
         """Whether a snapshot can be taken next; what would be refused is not announced."""
         try:
             self._session.check(ahead)
-        except BadInput:
-            return False
-        except BudgetExceeded:  # past the horizon
+        except (BadInput, BudgetExceeded):  # the latter past the horizon
             return False
         return True
 
     # ---- taking up work ---------------------------------------------------------------------------------------------
 
     def _begin(self, adopt: int | None) -> None:
+        self.store.recheck(self._account)
         if adopt is not None:
             until = self.store.adoptable(self._account, adopt)
             self._resume()

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from penstock.codec import encode
 from penstock.epsilon import Epsilon
@@ -62,31 +62,30 @@ class Archive:
 
     def account(self, name: str, *, announced: int = 0) -> Account:
         """The account of a stream, to look at."""
-        number, text, population = self._stream(name)
-        last = self._select("SELECT t, link FROM releases WHERE stream = ? ORDER BY t DESC LIMIT 1", number)
+        row = self._stream(name)
+        last = self._select("SELECT t, link FROM releases WHERE stream = ? ORDER BY t DESC LIMIT 1", row.number)
         with plainly(self.path):
-            declaration = self._declaration(name, text, population)
-            t, link = last or (0, self.first_link(name, text, population))
-            return Account(
-                number, name, declaration["mechanism"], len(declaration["bins"]), t, bytes(link), 0, announced
-            )
-
-    def first_link(self, name: str, declaration: str, population: str | None) -> bytes:
-        """What the chain of a stream begins with: who it is."""
-        return linked(self.identity.encode(), encode([name, declaration, population]))
+            declared, (t, link) = row.declaration(), last or (0, row.link)
+            bins = len(declared["bins"])
+            return Account(row.number, name, declared["mechanism"], bins, t, bytes(link), announced=announced)
 
     def streams(self) -> dict[str, Declaration]:
         """The declaration of every stream."""
-        rows = self._all("SELECT name, declaration, population FROM streams ORDER BY number")
-        with plainly(self.path):
-            return {row[0]: self._declaration(*row) for row in rows}
+        rows = self._all("SELECT number, name, declaration, population, link FROM streams ORDER BY number")
+        return {row[1]: self._checked(StreamRow(*row)).declaration() for row in rows}
 
-    def _declaration(self, name: str, text: str, population: str | None) -> Declaration:
-        kept = self._select("SELECT link FROM streams WHERE name = ?", name)
-        if kept is None or kept[0] != self.first_link(name, text, population):
-            raise self.damaged()
-        declaration: Declaration = json.loads(text)
-        return declaration | {"population": population}
+    def _stream(self, name: str) -> StreamRow:
+        row = self._select("SELECT number, name, declaration, population, link FROM streams WHERE name = ?", name)
+        if row is None:
+            known = ", ".join(self.streams()) or "none"
+            raise StoreError(f'the store {self.path} has no stream "{name}"; it has {known}.')
+        return self._checked(StreamRow(*row))
+
+    def _checked(self, row: StreamRow) -> StreamRow:
+        with plainly(self.path):
+            if row.link != first_link(self.identity, row.name, row.text, row.population):
+                raise self.damaged()
+        return row
 
     def members(self, population: str | None) -> list[Declaration]:
         """The declarations of the streams in a population."""
@@ -94,10 +93,13 @@ class Archive:
 
     # ---- taking up work ---------------------------------------------------------------------------------------------
 
-    def resume(self, account: Account) -> Saved:
-        """What is needed to go on, after making sure that it is what was written."""
+    def recheck(self, account: Account) -> None:
+        """Make sure that the latest records are what was written: each that is read has its link checked."""
         for _ in self.records(account, after=self._recent(account)):
-            """Every record that is read has its link checked."""
+            pass
+
+    def resume(self, account: Account) -> Saved:
+        """What is needed to go on."""
         state = self.state(account)
         source = self._source(account, state.t) if state else None
         entries = [unpack(record.body) for record in self.records(account, after=state.t if state else 0)]
@@ -173,10 +175,9 @@ class Archive:
         if row is None:
             return None
         t, label, nano, link, after = row
-        _, text, population = self._stream(account.name)
-        first = self.first_link(account.name, text, population)
+        before = self._stream(account.name).link if t == 1 else bytes(after or b"")
         with plainly(self.path):
-            intent = Intent(account, t, label, Epsilon.of_nano(nano), first if t == 1 else bytes(after or b""))
+            intent = Intent(account, t, label, Epsilon.of_nano(nano), before)
             if link != intent_link(intent):
                 raise self.damaged()
         return intent
@@ -186,9 +187,8 @@ class Archive:
 
         They are read a few at a time, because a reader that lingers keeps writers waiting.
         """
-        _, text, population = self._stream(account.name)
         after = max(after, 0)
-        link = self.link_at(account, after) if after else self.first_link(account.name, text, population)
+        link = self.link_at(account, after) if after else self._stream(account.name).link
         query = "SELECT t, link, body FROM releases WHERE stream = ? AND t > ? AND t <= ? ORDER BY t LIMIT ?"
         while after < account.t:
             found = [Record(*row) for row in self._all(query, account.number, after, account.t, READ_AT_ONCE)]
@@ -252,13 +252,6 @@ class Archive:
         where = f'{self.path} (stream "{stream}", t={t})' if stream else self.path
         return StoreDamaged(DAMAGED.format(path=where))
 
-    def _stream(self, name: str) -> tuple[int, str, str | None]:
-        row = self._select("SELECT number, declaration, population FROM streams WHERE name = ?", name)
-        if row is None:
-            known = ", ".join(self.streams()) or "none"
-            raise StoreError(f'the store {self.path} has no stream "{name}"; it has {known}.')
-        return row[0], row[1], row[2]
-
     def _fact(self, name: str) -> str:
         row = self._select("SELECT value FROM facts WHERE name = ?", name)
         if row is None:
@@ -275,9 +268,29 @@ class Archive:
             return self._connection.execute(query, values).fetchall()
 
 
+class StreamRow(NamedTuple):
+    """A row of the streams: who a stream is. Its ``link`` is what its chain begins with."""
+
+    number: int
+    name: str
+    text: str
+    population: str | None
+    link: bytes
+
+    def declaration(self) -> Declaration:
+        """What was declared."""
+        declared: Declaration = json.loads(self.text)
+        return declared | {"population": self.population}
+
+
+def first_link(identity: str, name: str, declaration: str, population: str | None) -> bytes:
+    """What ties a stream to its store."""
+    return linked(identity.encode(), encode([name, declaration, population]))
+
+
 def state_link(account: Account, state: SavedState, release: bytes) -> bytes:
     """What ties a state to the release it followed."""
-    return linked(release, encode([account.number, state.t, state.public, state.sealed]))
+    return linked(release, encode([account.number, state.t, len(state.public)]) + state.public + state.sealed)
 
 
 def intent_link(intent: Intent) -> bytes:

@@ -71,7 +71,7 @@ class Holding(Archive):
 
     def hold(self, name: str) -> Account:
         """The account of a stream that exists, for its one writer."""
-        number, *_ = self._stream(name)
+        number = self._stream(name).number
         with plainly(self.path):
             self._locks[number] = WriterLock(self.beside("locks"), number, name)
         intent = self.intent(self.account(name))

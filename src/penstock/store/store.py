@@ -15,7 +15,7 @@ from penstock.codec import encode
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BudgetExceeded, OtherStream, StoreError, StoreRolledBack
 from penstock.store.account import Account, Intent, Pending
-from penstock.store.archive import Declaration, intent_link
+from penstock.store.archive import Declaration, first_link, intent_link
 from penstock.store.faults import plainly
 from penstock.store.files import Head, name_mark
 from penstock.store.holding import Holding
@@ -38,14 +38,14 @@ class Store(Holding):
         ``admit`` sees the declarations of the other streams in the population, and may refuse a new one. As long as
         nothing was drawn, a stream can be begun differently.
         """
-        if name not in self.streams():
-            self._require_unknown_to_head(name)
-            with self._transaction():
+        with self._transaction():
+            if name not in self.streams():
+                self._require_none_gone()
                 self._declare(name, declaration, population, admit)
         account = self.hold(name)
         try:
             with self._transaction():
-                if self._drawn(account):
+                if account.t or account.announced:
                     require_same(name, self.streams()[name], declaration | {"population": population})
                 else:
                     self._declare(name, declaration, population, admit)
@@ -54,7 +54,7 @@ class Store(Holding):
             self.leave(account)
             raise
 
-    def _require_unknown_to_head(self, name: str) -> None:
+    def _require_none_gone(self) -> None:
         """Refuse a new stream in a store that has lost some."""
         known = {name_mark(each) for each in self.streams()}
         with plainly(self.path):
@@ -70,11 +70,7 @@ class Store(Holding):
         text = json.dumps(declaration, sort_keys=True)
         query = """INSERT INTO streams (name, declaration, population, link) VALUES (?, ?, ?, ?) ON CONFLICT (name)
             DO UPDATE SET declaration = excluded.declaration, population = excluded.population, link = excluded.link"""
-        self._connection.execute(query, (name, text, population, self.first_link(name, text, population)))
-
-    def _drawn(self, account: Account) -> bool:
-        """Whether anything was announced or released for a stream."""
-        return account.t > 0 or account.announced > 0
+        self._connection.execute(query, (name, text, population, first_link(self.identity, name, text, population)))
 
     def adoptable(self, account: Account, until: int) -> int:
         """Up to which unit a stream may have been published from a copy that is gone: by the head file, or as told."""
