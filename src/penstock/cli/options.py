@@ -9,24 +9,48 @@ import typer
 
 from penstock.streams import GENERATORS
 
-MechanismName = Annotated[str | None, typer.Option(help="Which mechanism; see penstock mechanisms.")]
-Parameters = Annotated[list[str], typer.Option("--set", help="A parameter of the mechanism: warm_up=10.")]
-ModelName = Annotated[str | None, typer.Option(help="Whom to protect: event-level, w-event, user-level, ...")]
-EpsilonText = Annotated[str | None, typer.Option(help="How much may be learnt about anybody.")]
-W = Annotated[int | None, typer.Option(help="Time units of a window, for w-event.")]
-Horizon = Annotated[int | None, typer.Option(help="Time units of the stream, for user-level.")]
-M = Annotated[int | None, typer.Option(help="Presences, for m-context.")]
-Steps = Annotated[int | None, typer.Option(help="Time units, for delta-neighbourhood.")]
-Neighbours = Annotated[str | None, typer.Option(help="add-remove or replace.")]
-PerUnit = Annotated[int | None, typer.Option(help="The most records a person has in a unit.")]
+LAW, MECHANISM, INPUT, FILES = "Whom to protect", "How to publish", "Time and formats", "Files"
+
+MechanismName = Annotated[
+    str | None, typer.Option(help="Which mechanism; see penstock mechanisms.", rich_help_panel=MECHANISM)
+]
+Parameters = Annotated[
+    list[str], typer.Option("--set", help="A parameter of the mechanism: warm_up=10.", rich_help_panel=MECHANISM)
+]
+ModelName = Annotated[
+    str | None, typer.Option(help="Whom to protect: event-level, w-event, user-level, ...", rich_help_panel=LAW)
+]
+EpsilonText = Annotated[str | None, typer.Option(help="How much may be learnt about anybody.", rich_help_panel=LAW)]
+W = Annotated[int | None, typer.Option(help="Time units of a window, for w-event.", rich_help_panel=LAW)]
+Horizon = Annotated[int | None, typer.Option(help="Time units of the stream, for user-level.", rich_help_panel=LAW)]
+M = Annotated[int | None, typer.Option(help="Presences, for m-context.", rich_help_panel=LAW)]
+Steps = Annotated[int | None, typer.Option(help="Time units, for delta-neighbourhood.", rich_help_panel=LAW)]
+Neighbours = Annotated[str | None, typer.Option(help="add-remove or replace.", rich_help_panel=LAW)]
+PerUnit = Annotated[int | None, typer.Option(help="The most records a person has in a unit.", rich_help_panel=LAW)]
+
+Input = Annotated[
+    str | None, typer.Option("--input", "-i", help='Histogram rows: a file, or "-".', rich_help_panel=FILES)
+]
+Output = Annotated[str | None, typer.Option("--output", "-o", help='Releases: a file, or "-".', rich_help_panel=FILES)]
+StoreFile = Annotated[str | None, typer.Option(help="Keeps releases and budget; made if new.", rich_help_panel=FILES)]
+StreamName = Annotated[str | None, typer.Option(help="The stream's name in the store.", rich_help_panel=FILES)]
+People = Annotated[str | None, typer.Option(help="A name that streams about them share.", rich_help_panel=LAW)]
+PeopleEpsilon = Annotated[str | None, typer.Option(help="What all of these may spend together.", rich_help_panel=LAW)]
+TimeColumn = Annotated[str | None, typer.Option(help="The column of the time; else the first.", rich_help_panel=INPUT)]
+Every = Annotated[
+    str | None, typer.Option(help="The length of a unit: 1d, 30min, 1mo, row, auto.", rich_help_panel=INPUT)
+]
+Gaps = Annotated[bool | None, typer.Option("--gaps", help="Repeat releases for missing units.", rich_help_panel=INPUT)]
+InputFormat = Annotated[str | None, typer.Option(help="csv, jsonl, if the name does not tell.", rich_help_panel=INPUT)]
+OutputFormat = Annotated[str | None, typer.Option(help="csv, jsonl or parquet, likewise.", rich_help_panel=INPUT)]
 
 StreamKind = Annotated[str, typer.Option(help=f"Which made-up stream: {', '.join(GENERATORS)}.")]
 Picture = Annotated[Path | None, typer.Option("--picture", help="Also draw a picture into this file.")]
 Json = Annotated[bool, typer.Option("--json", help="As JSON, for a script.")]
 
 StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="The file of the store.")]
-KeyPath = Annotated[Path | None, typer.Option(help="The key file; else beside the store.")]
-HeadPath = Annotated[Path | None, typer.Option(help="The head file; else beside the store.")]
+KeyPath = Annotated[Path | None, typer.Option(help="The key file; else beside the store.", rich_help_panel=FILES)]
+HeadPath = Annotated[Path | None, typer.Option(help="The head file; else beside the store.", rich_help_panel=FILES)]
 
 
 def law(name: str | None, **parameters: Any) -> dict[str, Any]:

@@ -42,10 +42,12 @@ class Summary:
 
 def run(
     config: Annotated[Path | None, typer.Argument(help="A TOML file; options given besides it win.")] = None,
-    input: Annotated[str | None, typer.Option("--input", "-i", help='Histogram rows: a file, or "-".')] = None,  # noqa: A002
-    output: Annotated[str | None, typer.Option("--output", "-o", help='Releases: a file, or "-" (default).')] = None,
-    store: Annotated[str | None, typer.Option(help="The file that keeps releases and budget; made if new.")] = None,
-    stream: Annotated[str | None, typer.Option(help="The name of the stream in the store.")] = None,
+    source: options.Input = None,
+    output: options.Output = None,
+    store: options.StoreFile = None,
+    stream: options.StreamName = None,
+    key: options.KeyPath = None,
+    head: options.HeadPath = None,
     mechanism: options.MechanismName = None,
     parameters: options.Parameters = [],  # noqa: B006
     model: options.ModelName = None,
@@ -56,22 +58,20 @@ def run(
     steps: options.Steps = None,
     neighbours: options.Neighbours = None,
     per_unit: options.PerUnit = None,
-    population: Annotated[str | None, typer.Option(help="Streams about the same people share this name.")] = None,
-    population_epsilon: Annotated[str | None, typer.Option(help="What all of them may spend together.")] = None,
-    time: Annotated[str | None, typer.Option(help="The column that holds the time; else the first.")] = None,
-    every: Annotated[str | None, typer.Option(help='How long a unit is: 1d, 30min, 1mo, "row", "auto".')] = None,
-    gaps: Annotated[bool | None, typer.Option("--gaps", help="Repeat the last release for missing units.")] = None,
-    input_format: Annotated[str | None, typer.Option(help="csv or jsonl, if the name does not tell.")] = None,
-    output_format: Annotated[str | None, typer.Option(help="csv, jsonl or parquet, likewise.")] = None,
-    key: options.KeyPath = None,
-    head: options.HeadPath = None,
+    population: options.People = None,
+    population_epsilon: options.PeopleEpsilon = None,
+    time: options.TimeColumn = None,
+    every: options.Every = None,
+    gaps: options.Gaps = None,
+    input_format: options.InputFormat = None,
+    output_format: options.OutputFormat = None,
     json: options.Json = False,
 ) -> None:
     """Publish histogram rows through a durable store. Kill it anywhere, run it again: it goes on where it was."""
     windows = {"w": w, "horizon": horizon, "m": m, "steps": steps}
     settings = overridden(
         from_toml(config) if config else Settings(),
-        input=input,
+        input=source,
         output=output,
         store=store,
         stream=stream,
