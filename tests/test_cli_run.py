@@ -238,7 +238,7 @@ def test_a_row_without_a_name_is_not_published_twice(desk: Desk) -> None:
 
 
 def test_a_live_pipe_answers_before_the_next_row_and_stops_when_told(desk: Desk) -> None:
-    for number, (told, code) in enumerate([(signal.SIGTERM, 0), (signal.SIGINT, 130)]):
+    for number, (told, code) in enumerate([(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]):
         with desk.start(input="-", output="-") as child:
             assert child.stdout is not None
             put(child.stdin, "t,a\n")
@@ -261,7 +261,7 @@ def test_a_run_that_is_stopped_while_busy_goes_on(desk: Desk, told: signal.Signa
             time.sleep(0.002)
         child.send_signal(told)
         err = child.communicate(timeout=20)[1]
-    codes = {signal.SIGTERM: 0, signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL}
+    codes = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL}
     assert (child.returncode, "Traceback" in err) == (codes[told], False)
     before = desk.output.read_bytes()
     assert len(before.splitlines()) < 300
@@ -295,4 +295,4 @@ def test_a_run_that_fills_a_gap_without_end_stops_when_told(desk: Desk) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(timeout=3)
         child.kill()
-    assert child.returncode in (0, 2)
+    assert child.returncode in (143, 2)

@@ -51,7 +51,7 @@ class Population:
             left = Epsilon.of_nano(self.epsilon.nano - taken)
             raise BudgetExceeded(
                 f'population "{self.name}" has {left} of {self.epsilon} left and this stream asks for {model.epsilon};'
-                " lower its epsilon or raise the population's."
+                " lower its epsilon."
             )
         self.members.append(model)
 

@@ -67,16 +67,15 @@ class Publisher(Writer):
         sink: Sink | None = None,
         *,
         post: Sequence[Post] = (),
-        every: str = "auto",
         gaps: bool = False,
     ) -> Iterator[Published]:
         """Publish a source to its end; yields every release after it was stored and written.
 
-        Releases that are stored and did not reach the sink are written first. ``every`` is the length of a time unit
-        (see ``Calendar``); ``gaps`` allows units without input, for which the release before is repeated.
+        Releases that are stored and did not reach the sink are written first. ``gaps`` allows units without input, for
+        which the release before is repeated.
         """
         yield from self._caught_up(sink, post)
-        calendar = self.calendar(every, gaps=gaps)
+        calendar = self.calendar(gaps=gaps)
         for snapshot, ahead in _with_next(source, calendar):
             if snapshot.t <= self.t and sink is not None and sink.last is not None:
                 continue
@@ -90,10 +89,11 @@ class Publisher(Writer):
         self.store.commit([pending])
         return pending.release
 
-    def calendar(self, every: str = "auto", *, gaps: bool = False) -> Calendar:
+    def calendar(self, *, gaps: bool = False) -> Calendar:
         """What the time units of this stream are called, and which of them are published."""
         labelled = ((release.t, release.label) for release in self.releases())
-        return Calendar(every, list(labelled if every == "row" else islice(labelled, 2)), last=self.t, gaps=gaps)
+        known = list(labelled if self.every == "row" else islice(labelled, 2))
+        return Calendar(self.every, known, last=self.t, gaps=gaps)
 
     def _caught_up(self, sink: Sink | None, post: Sequence[Post]) -> Iterator[Published]:
         """Show ``post`` what it has to have seen, and the sink what it has missed."""

@@ -17,7 +17,8 @@ from penstock.noise import Noise
 from penstock.proofs import fingerprint
 from penstock.session import Session
 from penstock.store import Intent, Pending, Store
-from penstock.store.record import linked, pack
+from penstock.store.links import linked
+from penstock.store.record import pack
 from penstock.types import Cause, Published, Release, Snapshot
 
 log = logging.getLogger(__name__)
@@ -28,9 +29,10 @@ Declaration = dict[str, Any]
 class Writer:
     """Draws the units of one stream, one after another, from wherever it was cut short.
 
-    ``bins`` are the names of the bins. Streams about the same people name one ``population``, and the first of them
-    says how much all may spend together. ``adopt`` accepts a store that is older than what was published from it, and
-    counts what it does not know as spent; its value is the last unit that was published, or 0 to trust the head file.
+    ``bins`` are the names of the bins, ``every`` is the length of a time unit (see ``Calendar``). Streams about the
+    same people name one ``population``, and the first of them says how much all may spend together. ``adopt`` accepts a
+    store that is older than what was published from it, and counts what it does not know as spent; its value is the
+    last unit that was published, or 0 to trust the head file.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class Writer:
         stream: str,
         *,
         bins: Sequence[str],
+        every: str = "auto",
         population: str | None = None,
         population_epsilon: Epsilon | Number | None = None,
         noise: Noise | None = None,
@@ -49,6 +52,7 @@ class Writer:
             raise BadInput("a store takes secure noise only; simulation and scripted noise protect nobody.")
         self.store = store
         self.bins = _named(bins)
+        self.every = every
         self._mechanism = mechanism
         self._noise = noise
         self._key: bytes = store.key  # a missing one is refused before anything happens
@@ -69,6 +73,7 @@ class Writer:
             "parameters": self._mechanism.parameters,
             "model": described(self._mechanism.model),
             "bins": list(self.bins),
+            "every": self.every,
         }
 
     def _admission(

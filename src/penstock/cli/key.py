@@ -26,6 +26,10 @@ def rotate(store: options.StorePath, key: options.KeyPath = None) -> None:
 def lost(store: options.StorePath, key: options.KeyPath = None) -> None:
     """Make a new key and give up what was sealed under the old one. Nothing spent comes back; nothing leaks."""
     with existing(store, key) as opened:
+        if opened.has_key():
+            raise StoreError(
+                f'the key in {opened.key_file.path} opens the store; run "penstock key rotate" to change it.'
+            )
         opened.replace_key()
         messages.print(f"a new key is in {opened.key_file.path}; what was sealed is given up, and runs begin anew.")
 

@@ -15,7 +15,7 @@ from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, results
 from penstock.cli.key import existing
 from penstock.errors import BadInput
-from penstock.models import model_of
+from penstock.models import at_least_one, model_of
 from penstock.publisher import Publisher
 from penstock.store import Archive, Entry
 from penstock.store.record import unpack
@@ -26,6 +26,7 @@ app = typer.Typer(no_args_is_help=True, help="Look at the budget of a store, ver
 StreamName = Annotated[str | None, typer.Option(help="Only this stream.")]
 
 
+RIGHT = ("t", "remaining", "units", "fresh", "lost", "fullest protected set", "epsilon")
 OVERVIEW = ("stream", "mechanism", "law", "t", "label", "remaining")
 
 
@@ -37,6 +38,7 @@ def show(
     json: options.Json = False,
 ) -> None:
     """Show the streams of a store and their budgets; with --stream the latest time units of one."""
+    at_least_one("--last", last)
     with Archive(store) as archive:
         if stream is None:
             found = [_overview(archive, name) for name in archive.streams()]
@@ -95,7 +97,7 @@ def _unit(entry: Entry) -> dict[str, Any]:
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:
     table = Table(title=escape(title), title_justify="left")
     for heading in rows[0] if rows else ("no streams",):
-        justify: Literal["left", "right"] = "right" if heading in ("t", "remaining", "units", "charges") else "left"
+        justify: Literal["left", "right"] = "right" if heading in RIGHT else "left"
         table.add_column(heading, justify=justify, overflow="fold")
     for row in rows:
         table.add_row(*("" if cell is None else escape(str(cell)) for cell in row.values()))

@@ -76,7 +76,9 @@ def to_file(truth: Floats, release: Floats, title: str, path: Path, *, killed: i
     axes.step(units, release, where="post", color="#0072b2", linewidth=1.4, label="published")
     if killed is not None:
         axes.axvline(killed, color="#d55e00", linewidth=1, linestyle="--", label="killed here, and resumed")
-    axes.set(xlabel="time unit", ylabel="count", title=title, xlim=(1, len(truth)), ylim=(0, None))
+    axes.set(
+        xlabel="time unit", ylabel="count", title=title, xlim=(1, len(truth)), ylim=(min(0, float(release.min())), None)
+    )
     figure.legend(frameon=False, loc="outside lower center", ncols=3)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)

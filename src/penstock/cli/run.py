@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -15,10 +14,15 @@ from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave, several
 from penstock.cli.settings import Settings, from_toml, overridden, parameters_of
 from penstock.cli.stopping import StoppableSource
+from penstock.epsilon import Epsilon
+from penstock.errors import BadInput
+from penstock.mechanisms.base import Mechanism
 from penstock.publisher import Publisher
 from penstock.store import Store
 from penstock.streams.text import STANDARD
 from penstock.types import Cause, Kind, Published
+
+HARDLY_PRIVATE = Epsilon(10)
 
 
 @dataclass
@@ -27,17 +31,28 @@ class Summary:
 
     stream: str
     t: int = 0
-    released: int = 0
+    label: str = ""
+    written: int = 0
+    new: int = 0
     fresh: int = 0
     lost: int = 0
     remaining: str = ""
     stopped: bool = False
 
     def count(self, release: Published) -> None:
-        self.t, self.remaining = release.t, str(release.remaining)
-        self.released += 1
-        self.fresh += bool((release.kind == Kind.FRESH).any())
-        self.lost += release.cause in (Cause.LOST, Cause.FAILED)
+        new = release.t > self.t
+        self.t, self.label, self.remaining = release.t, release.label, str(release.remaining)
+        self.written += 1
+        self.new += new
+        self.fresh += new and bool((release.kind == Kind.FRESH).any())
+        self.lost += new and release.cause in (Cause.LOST, Cause.FAILED)
+
+    def __str__(self) -> str:
+        new = f"{several(self.new, 'new release')}, {self.fresh} fresh" if self.new else "nothing new"
+        lost = f", {self.lost} lost to a crash" if self.lost else ""
+        again = f"; {self.written - self.new} older written again" if self.written > self.new else ""
+        where = f" ({self.label})" if self.label not in ("", str(self.t)) else ""
+        return f'stream "{self.stream}" is at t={self.t}{where}; {new}{lost}{again}.'
 
 
 def run(
@@ -94,39 +109,49 @@ def run(
 
 def _published(settings: Settings) -> Summary:
     """Check everything, then publish."""
-    made = settings.made()
-    summary = Summary(settings.name)
+    made, summary = settings.made(), Summary(settings.name)
     with (
         StoppableSource(streams.read(settings.input, form=settings.input_format, time=settings.time)) as source,
         Store(settings.store, key=settings.key, head=settings.head) as store,
-        Publisher(
-            made,
-            store,
-            settings.name,
-            bins=source.bins,
-            population=settings.population,
-            population_epsilon=settings.population_epsilon,
-        ) as publisher,
+        _opened(settings, made, store, source.bins) as publisher,
         streams.write(settings.output, source.bins, form=settings.output_format) as sink,
         progress("Publishing, time unit") as show,
     ):
         summary.t = publisher.t
-        for release in publisher.run(source, sink, every=settings.every, gaps=settings.gaps):
+        for release in publisher.run(source, sink, gaps=settings.gaps):
             summary.count(release)
             show(release.t)
-        summary.stopped = source.signal == signal.SIGINT
+        summary.stopped = source.signal is not None
+    if source.signal is not None:
+        _report(summary, settings, json=False)
+        raise typer.Exit(128 + source.signal)
     return summary
+
+
+def _opened(settings: Settings, made: Mechanism, store: Store, bins: tuple[str, ...]) -> Publisher:
+    """A publisher of the stream, unless a new one would begin by mistake."""
+    known = store.streams()
+    if known and not settings.stream and settings.name not in known:
+        names = ", ".join(f'"{name}"' for name in known)
+        raise BadInput(
+            f'the store {store.path} has {names} and not "{settings.name}"; say with --stream which one to continue, or'
+            " name a new one, whose budget adds to the others' if it is about the same people."
+        )
+    if made.model.epsilon > HARDLY_PRIVATE:
+        messages.print(f"[bold]warning:[/] an epsilon above {HARDLY_PRIVATE} protects hardly anybody.")
+    return Publisher(
+        made,
+        store,
+        settings.name,
+        bins=bins,
+        every=settings.every,
+        population=settings.population,
+        population_epsilon=settings.population_epsilon,
+    )
 
 
 def _report(summary: Summary, settings: Settings, json: bool) -> None:
     if json and settings.output != STANDARD:
         as_json(asdict(summary))
     else:
-        how = "stopped" if summary.stopped else "done"
-        lost = f", {summary.lost} lost to a crash" if summary.lost else ""
-        messages.print(
-            f'{how}: stream "{escape(summary.stream)}" is at t={summary.t};'
-            f" {several(summary.released, 'release')} written, {summary.fresh} fresh{lost}."
-        )
-    if summary.stopped:
-        raise typer.Exit(130)
+        messages.print(f"{'stopped' if summary.stopped else 'done'}: {escape(str(summary))}")

@@ -80,7 +80,8 @@ def from_toml(path: Path) -> Settings:
     except UnicodeDecodeError:
         raise BadInput(f"the file {path} is not UTF-8 text; save it as such.") from None
     except tomllib.TOMLDecodeError as fault:
-        raise BadInput(f"the file {path} is not valid TOML: {str(fault)[:1].lower()}{str(fault)[1:]}.") from None
+        hint = "" if path.suffix == ".toml" else " If it holds the counts, write --input before it."
+        raise BadInput(f"the file {path} is not valid TOML: {str(fault)[:1].lower()}{str(fault)[1:]}.{hint}") from None
     known = [each.name for each in fields(Settings)]
     for key in told:
         if key not in known:

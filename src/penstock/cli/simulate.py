@@ -10,7 +10,7 @@ from rich.table import Table
 
 from penstock import catalogue
 from penstock.cli import options, picture
-from penstock.cli.console import as_json, progress, results
+from penstock.cli.console import as_json, progress, results, several
 from penstock.cli.settings import parameters_of
 from penstock.cli.trial import Trial, tried
 from penstock.errors import BadInput, NotProven
@@ -56,11 +56,15 @@ def simulate(
     if json:
         as_json({"stream": kind, "bins": bins, "length": length, "simulated": True, "mechanisms": rows})
     else:
-        title = f"{length} units of made-up {kind} streams, {bins} bins, {law.epsilon} in any {law.window} units"
+        shape = f"{several(length, 'unit')} of made-up {kind} streams, {several(bins, 'bin')}"
+        title = f"{shape}; epsilon {law.epsilon} in {law.window}"
         results.print(_table(title, rows))
     if to:
         best = min(rows, key=lambda row: row["mean_error"])["mechanism"]
-        _draw(outcomes[best][0], f"{best}, simulated: {law}", to)
+        _draw(
+            outcomes[best][0], f"{best} on a made-up {kind} stream, epsilon = {law.epsilon} in {law.window} units", to
+        )
+        results.print(f"[dim]Picture of the widest bin under {best}: {to}[/]")
 
 
 def _made(key: str, parameters: list[str], law: PrivacyModel, *, only: bool) -> Mechanism | None:
@@ -114,11 +118,11 @@ def _row(key: str, tries: list[Trial], law: PrivacyModel) -> dict[str, Any]:
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:
     table = Table(title=title, title_justify="left", caption="simulated: seeded noise that protects nobody")
     table.add_column("mechanism")
-    for heading in ("mean error", "lowest to highest", "relative", "releases per window", "fullest window"):
+    for heading in ("mean error", "range", "relative", "releases per window", "fullest window"):
         table.add_column(heading, justify="right")
     best = min((row["mean_error"] for row in rows), default=0)
     for row in rows:
-        span = f"{row['lowest']:.1f} to {row['highest']:.1f}"
+        span = f"{row['lowest']:.0f}-{row['highest']:.0f}"
         cells = [f"{row['mean_error']:.1f}", span, f"{row['relative_error']:.1%}", f"{row['releases_per_window']:.1f}"]
         style = "bold green" if row["mean_error"] == best else None
         table.add_row(row["mechanism"], *cells, row["fullest_window"], style=style)

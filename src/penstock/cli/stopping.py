@@ -29,7 +29,9 @@ class StoppableSource:
         self.bins, self.live = source.bins, source.live
 
     def __enter__(self) -> Self:
-        self._before = {number: signal.signal(number, self._told) for number in (signal.SIGINT, signal.SIGTERM)}
+        self._before = {
+            number: signal.signal(number, self._told) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        }
         return self
 
     def close(self) -> None:

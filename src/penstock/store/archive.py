@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from penstock.codec import encode
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, StoreDamaged, StoreError, StoreRolledBack
 from penstock.store import schema
 from penstock.store.account import Account, Intent, Record, Saved, SavedState
 from penstock.store.faults import DAMAGED, plainly
 from penstock.store.files import Head, HeadFile, name_mark
-from penstock.store.record import Source, linked, unpack
-from penstock.types import Published
+from penstock.store.links import first_link, intent_link, linked, state_link
+from penstock.store.record import Source, unpack
+from penstock.types import Cause, Published
 
 RECHECKED_RECORDS = 250_000  # how many of the latest records a restart reads again, and how many bytes of them at most;
 RECHECKED_BYTES = 256 * 2**20  # "penstock ledger verify" reads all
@@ -220,11 +220,17 @@ class Archive:
 
     def require_output(self, account: Account, last: int, link: str) -> None:
         """Refuse an output whose last release is not one of this stream's."""
-        if last > account.t or link not in ("", self.link_at(account, last).hex()):
+        known = self.link_at(account, last).hex()
+        if last > account.t or (link not in ("", known) and not self._was_adopted(account, last)):
             raise BadInput(
                 f"the output holds a release of t={last} that is not in the store, which ends at t={account.t}; name"
                 " another output, or put the newer store back if this is an old copy."
             )
+
+    def _was_adopted(self, account: Account, t: int) -> bool:
+        """Whether a unit was released from a copy that is gone, so that the output knows its release and we do not."""
+        found = next(self.records(account, after=t - 1), None)
+        return found is not None and unpack(found.body).cause is Cause.ADOPTED
 
     def copy(self, to: Path) -> None:
         """A consistent copy of the database, while others go on writing."""
@@ -281,18 +287,3 @@ class StreamRow(NamedTuple):
         """What was declared."""
         declared: Declaration = json.loads(self.text)
         return declared | {"population": self.population}
-
-
-def first_link(identity: str, name: str, declaration: str, population: str | None) -> bytes:
-    """What ties a stream to its store."""
-    return linked(identity.encode(), encode([name, declaration, population]))
-
-
-def state_link(account: Account, state: SavedState, release: bytes) -> bytes:
-    """What ties a state to the release it followed."""
-    return linked(release, encode([account.number, state.t, len(state.public)]) + state.public + state.sealed)
-
-
-def intent_link(intent: Intent) -> bytes:
-    """What ties an intent to the release before it."""
-    return linked(intent.after, encode([intent.t, intent.label, intent.most.nano]))

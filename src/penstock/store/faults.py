@@ -45,4 +45,6 @@ def plainly(path: Path) -> Iterator[None]:
             raise
         raise StoreDamaged(DAMAGED.format(path=path)) from fault
     except OSError as fault:
-        raise StoreError(f"a file beside the store {path} cannot be used: {fault.strerror}.") from fault
+        raise StoreError(
+            f"{fault.filename or path} cannot be used: {fault.strerror}; mend that and run again."
+        ) from fault

@@ -43,7 +43,7 @@ class KeyFile:
                 " which gives up what was sealed."
             ) from None
         except (OSError, ValueError) as fault:
-            raise KeyMissing(f"the key file {self.path} cannot be read; restore it ({type(fault).__name__}).") from None
+            raise KeyMissing(f"{self.path} is not a key file that can be read; put the right one back.") from fault
         if len(key) != KEY_BYTES:
             raise KeyMissing(f"the key file {self.path} holds no key of {KEY_BYTES} bytes; restore it.")
         return key
@@ -106,8 +106,8 @@ class HeadFile:
         """Refuse to begin anew where a store has been published from that is gone."""
         if self.path.exists() and self._lines()[1:]:
             raise StoreRolledBack(
-                f"the head file {self.path} says that a store was published from which is gone; put that back, or move"
-                " the head file away if the new store is about other people."
+                f"the head file {self.path} belongs to a store that is gone; put that back, or move the head file away"
+                " if the new store is about other people."
             )
 
     def read(self, store: str) -> dict[str, Head]:

@@ -12,9 +12,10 @@ from penstock.errors import KeyMissing, StoreError
 from penstock.sealing import open_sealed, seal
 from penstock.store import schema
 from penstock.store.account import Account, SavedState
-from penstock.store.archive import Archive, state_link
+from penstock.store.archive import Archive
 from penstock.store.faults import plainly
 from penstock.store.files import KeyFile, WriterLock, mark_of
+from penstock.store.links import state_link
 
 
 def pass_by(point: str) -> None:
@@ -44,6 +45,8 @@ class Holding(Archive):
         super().__init__(path, head=head)
 
     def _connect(self) -> sqlite3.Connection:
+        if not self.path.exists():
+            self.head_file.require_unused()  # before anything is made
         self._connection = schema.connect(self.path.as_uri(), mode="rwc")
         schema.begin(self._connection)
         if schema.version_of(self._connection) < schema.LATEST:
@@ -99,6 +102,13 @@ class Holding(Archive):
             following.path.replace(self.key_file.path)
             return self.key_file.read()
         raise KeyMissing(f"the key in {self.key_file.path} is not the one this store was sealed with; put that back.")
+
+    def has_key(self) -> bool:
+        """Whether the key is there, and the right one."""
+        try:
+            return bool(self.key)
+        except KeyMissing:
+            return False
 
     def rotate_key(self) -> None:
         """Seal everything under a new key. Nobody may be publishing meanwhile."""

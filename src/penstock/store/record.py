@@ -6,7 +6,6 @@ dropped or put in between without breaking every later link.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -96,11 +95,6 @@ def unpack(body: bytes) -> Entry:
     said = [(verb, held if isinstance(answer, str) else answer) for verb, answer in answers]
     budget = (Epsilon.of_nano(charged), Epsilon.of_nano(remaining))
     return Entry(t, label, Cause(cause), held, kind, sd, *budget, sequence, version, [_fact(f) for f in facts], said)
-
-
-def linked(before: bytes, body: bytes) -> bytes:
-    """The link of a record after the one with link ``before``."""
-    return hashlib.sha256(before + body).digest()
 
 
 def _repeats(release: Release, source: Source) -> bool:

@@ -11,15 +11,14 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 
-from penstock.codec import encode
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BudgetExceeded, OtherStream, StoreError, StoreRolledBack
 from penstock.store.account import Account, Intent, Pending
-from penstock.store.archive import Declaration, first_link, intent_link
+from penstock.store.archive import Declaration
 from penstock.store.faults import plainly
 from penstock.store.files import Head, name_mark
 from penstock.store.holding import Holding
-from penstock.store.record import linked
+from penstock.store.links import first_link, intent_link, population_link
 
 ROOM = 2 * 2**20  # free bytes on the disk without which nothing is drawn; besides ROOM_PER_BIN for every bin
 ROOM_PER_BIN = 64
@@ -105,21 +104,18 @@ class Store(Holding):
         with self._transaction():
             row = self._select("SELECT nano, link FROM populations WHERE name = ?", name)
             if row is None and epsilon is not None:
-                row = (epsilon.nano, self._population_link(name, epsilon.nano))
+                row = (epsilon.nano, population_link(self.identity, name, epsilon.nano))
                 self._connection.execute("INSERT INTO populations VALUES (?, ?, ?)", (name, *row))
         if row is None:
             raise BudgetExceeded(
-                f'the population "{name}" is new here; say how much all its streams may spend together.'
+                f'the population "{name}" is new here; say how much all its streams may spend: --population-epsilon.'
             )
-        if row[1] != self._population_link(name, row[0]):
+        if row[1] != population_link(self.identity, name, row[0]):
             raise self.damaged()
         declared = Epsilon.of_nano(row[0])
         if epsilon not in (None, declared):
             raise OtherStream(f'the population "{name}" has a budget of {declared}, which cannot change afterwards.')
         return declared
-
-    def _population_link(self, name: str, nano: int) -> bytes:
-        return linked(self.identity.encode(), encode([name, nano]))
 
     # ---- intent, release --------------------------------------------------------------------------------------------
 
@@ -183,7 +179,7 @@ def require_same(name: str, known: Declaration, now: Declaration) -> None:
         elif before != after:
             raise OtherStream(
                 f'the stream "{name}" was begun with {field} = {before} and is opened with {field} = {after}; go on as'
-                " it was begun, or choose another name for a new stream."
+                " it was begun; another stream needs another name, and has a budget of its own."
             )
 
 

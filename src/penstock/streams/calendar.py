@@ -7,7 +7,9 @@ missing, repeated or out of order can be told.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
 
 from penstock.errors import BadInput
 from penstock.streams.labels import Place, Step, placed, step_of, stepped
@@ -53,6 +55,16 @@ class Calendar:
             raise BadInput(f"is a {place.kind}, and the first one is a {first.kind}; write all of them alike")
         return start + (self._step.between(first, place) if self._step else 0)
 
+    def preview(self, labels: Sequence[str]) -> None:
+        """Labels that are about to come: if nobody knows yet how long a unit is, the two closest together tell."""
+        if self._named or self._step is not None:
+            return
+        places = [*([self._first[1]] if self._first else []), *_placed_well(labels)]
+        pairs = [(a, b) for a, b in pairwise(places) if a.kind == b.kind and b.at > a.at]
+        if pairs:
+            nearest = min(pairs, key=lambda pair: pair[1].at - pair[0].at)
+            self._step = stepped(*nearest, 1)
+
     def label(self, t: int) -> str:
         """What unit ``t`` would be called."""
         if self._first is None or self._step is None:
@@ -67,3 +79,10 @@ class Calendar:
         elif self._step is None and t > self._first[0]:
             start, first = self._first
             self._step = stepped(first, place, t - start)
+
+
+def _placed_well(labels: Sequence[str]) -> Iterator[Place]:
+    """The places of those labels that have one; the others are refused when their turn comes."""
+    for label in labels:
+        with suppress(BadInput):
+            yield placed(label)

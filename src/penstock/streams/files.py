@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import BadInput
 from penstock.streams.formats import Csv, Format, Jsonl
 from penstock.streams.frames import ParquetSource
-from penstock.streams.sinks import FileSink, ParquetSink, StandardSink
+from penstock.streams.sinks import FileSink, ParquetSink, StreamSink, unwritable
 from penstock.streams.source import Source
 from penstock.streams.text import STANDARD, CsvSource, JsonlSource, open_bytes
 
@@ -29,7 +30,7 @@ def read(path: str | Path, *, form: str | None = None, time: str | None = None) 
     return source(open_bytes(name), shown, time=time, live=name == STANDARD or not Path(name).is_file())
 
 
-def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> FileSink | StandardSink | ParquetSink:
+def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> FileSink | StreamSink | ParquetSink:
     """A sink for releases: a file (CSV, JSONL or Parquet, by its ending), or standard output ("-")."""
     name = str(path)
     if name.endswith(".gz"):
@@ -40,7 +41,14 @@ def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> 
             raise BadInput("Parquet cannot be written to standard output; name a file.")
         return ParquetSink(Path(name), bins)
     lines: Format = Csv(bins) if kind == "csv" else Jsonl(bins)
-    return StandardSink(lines) if name == STANDARD else FileSink(Path(name), lines)
+    if name == STANDARD:
+        return StreamSink(sys.stdout, "standard output", lines)
+    if Path(name).exists() and not Path(name).is_file() and not Path(name).is_dir():
+        try:
+            return StreamSink(Path(name).open("w", encoding="utf-8"), name, lines)
+        except OSError as fault:
+            raise unwritable(name, fault) from None
+    return FileSink(Path(name), lines)
 
 
 def format_of(name: str, form: str | None) -> str:

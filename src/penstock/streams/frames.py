@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import BadInput
+from penstock.errors import BadInput, BadRow
 from penstock.streams.calendar import Calendar
-from penstock.streams.source import Columns, Sequencer
+from penstock.streams.source import Columns, Row, Sequencer
 from penstock.types import Snapshot
 
 
@@ -31,14 +31,22 @@ class FrameSource:
 
     def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
         """Every row as a snapshot."""
-        sequencer = Sequencer(calendar, self._columns)
+        return Sequencer(calendar, self._columns).snapshots(self._labelled(), live=False)
+
+    def _labelled(self) -> Iterator[Row]:
         row = 0
         for frame in self._chunks():
             table = _narwhal(frame)
             labels = table[self._columns.names[self._columns.time]].to_list()
-            for label, counts in zip(labels, table.select(*self.bins).to_numpy(), strict=True):
+            try:
+                counts = table.select(*self.bins).to_numpy()
+            except (TypeError, ValueError):
+                raise BadRow(
+                    f"{self._name}: a column holds something else than counts; name the time with --time."
+                ) from None
+            for label, cells in zip(labels, counts, strict=True):
                 row += 1
-                yield sequencer.snapshot(f"{self._name}, row {row}", label, counts)
+                yield f"{self._name}, row {row}", label, cells
 
     def _chunks(self) -> Iterable[Any]:
         return [self._frame]

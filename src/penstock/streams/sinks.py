@@ -11,6 +11,7 @@ import importlib
 import io
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -25,27 +26,42 @@ BATCH = 1024  # releases in a row group
 TAIL = 65536  # bytes looked at first when the last row of a file is searched
 
 
-class StandardSink:
-    """Standard output. Nobody knows what was read of it, so every row of the input gets its release again."""
+class StreamSink:
+    """Standard output, a pipe, a device. Nobody knows what was read of it, so every row gets its release again."""
 
     last: int | None = None
     link = ""
     keeps = True
 
-    def __init__(self, form: Format) -> None:
+    def __init__(self, stream: IO[str], name: str, form: Format) -> None:
+        self._stream = stream
+        self._name = name
         self._format = form
         self._begun = False
 
     def write(self, release: Published) -> None:
-        sys.stdout.write(("" if self._begun else self._format.header()) + self._format.line(release))
-        sys.stdout.flush()
+        try:
+            self._stream.write(("" if self._begun else self._format.header()) + self._format.line(release))
+            self._stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as fault:
+            raise unwritable(self._name, fault) from None
         self._begun = True
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing to close."""
+        if self._stream is not sys.stdout:
+            with suppress(OSError):
+                self._stream.close()
+
+
+def unwritable(name: str | Path, fault: OSError) -> BadInput:
+    """What to raise when an output cannot be written."""
+    reason = fault.strerror or type(fault).__name__
+    return BadInput(f"the output {name} cannot be written: {reason}; what was released is stored, so run again.")
 
 
 class FileSink:
@@ -62,7 +78,7 @@ class FileSink:
             # without a buffer, so that what cannot be written is told at once
             self._file: IO[bytes] = path.open("r+b" if path.exists() else "x+b", buffering=0)
         except OSError as fault:
-            raise self._unwritable(fault) from None
+            raise unwritable(self._path, fault) from None
         try:
             self._continue()
         except BaseException:
@@ -116,7 +132,7 @@ class FileSink:
             while line:
                 line = line[self._file.write(line) :]
         except OSError as fault:
-            raise self._unwritable(fault) from None
+            raise unwritable(self._path, fault) from None
 
     def _foreign(self) -> BadInput:
         return BadInput(f"the output {self._path} exists and holds something else; name another file, or move it away.")
@@ -184,10 +200,7 @@ class ParquetSink:
                 self._writer = self._parquet.ParquetWriter(self._fresh, table.schema)
             self._writer.write_table(table)
         except OSError as fault:
-            raise self._unwritable(fault) from None
-
-    def _unwritable(self, fault: OSError) -> BadInput:
-        return BadInput(f"the output {self._path} cannot be written: {fault}; nothing stored is lost, run again.")
+            raise unwritable(self._path, fault) from None
 
     def __enter__(self) -> Self:
         return self
@@ -201,4 +214,4 @@ class ParquetSink:
                 self._fresh.replace(self._path)
         except OSError as fault:
             self._fresh.unlink(missing_ok=True)
-            raise self._unwritable(fault) from None
+            raise unwritable(self._path, fault) from None

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
-from penstock.errors import BadCounts, BadInput, BadRow
+from penstock.errors import BadCounts, BadInput, BadRow, PenstockError
 from penstock.models import nearest
 from penstock.streams.calendar import Calendar
 from penstock.types import Snapshot
 
-LARGEST_GAP = 20_000  # time units; more of them missing in a row is a slip of the pen
+LARGEST_GAP = 1000  # time units; more of them missing in a row is a slip of the pen
+PREVIEW = 32  # rows whose times are looked at before the first of them is published, where they are at hand
+TIMES = {
+    "t",
+    "time",
+    "timestamp",
+    "datetime",
+    "date",
+    "day",
+    "week",
+    "month",
+    "quarter",
+    "year",
+    "hour",
+    "minute",
+    "period",
+}
 
 
 @runtime_checkable
@@ -28,22 +45,39 @@ class Source(Protocol):
 
 
 class Columns:
-    """What the columns of an input are: one for the time, every other one a bin."""
+    """What the columns of an input are: one for the time, every other one a bin.
+
+    The first column holds the time, unless told otherwise; but counts that are taken for times, or for names, would be
+    published, so where another column sounds like it, or the names look like counts, nothing is guessed.
+    """
 
     def __init__(self, names: Sequence[str], time: str | None, source: str) -> None:
         if time is not None and time not in names:
             raise BadInput(f"{source} has no column {time!r} for the time.{nearest(time, names)}")
+        if all(_is_number(name) for name in names):
+            raise BadRow(f"{source}: the first line holds numbers; it must name the time column and the bins.")
         self.names = list(names)
-        self.time = 0 if time is None else self.names.index(time)
+        self.time = self._first(source) if time is None else self.names.index(time)
         self.bins = tuple(name for i, name in enumerate(self.names) if i != self.time)
         if not self.bins:
             raise BadRow(f"{source} has no bins; its first line names the time column and at least one bin.")
         if len(set(self.bins)) < len(self.bins) or not all(name.strip() and name.isprintable() for name in self.bins):
             raise BadRow(f"{source}: every bin needs a name of its own in the first line, of printable characters.")
 
+    def _first(self, source: str) -> int:
+        if not _sounds_like_time(self.names[0]) and any(map(_sounds_like_time, self.names)):
+            found = next(name for name in self.names if _sounds_like_time(name))
+            raise BadInput(
+                f'{source}: is the time in the column "{found}"? Say so with --time, as it is not the first.'
+            )
+        return 0
+
     def number(self, bin_number: int) -> int:
         """The number of a bin's column, counted from 1."""
         return bin_number + 1 + (bin_number >= self.time)
+
+
+Row = tuple[str, Any, Sequence[Any]]  # place, label, cells
 
 
 class Sequencer:
@@ -54,7 +88,23 @@ class Sequencer:
         self._columns = columns
         self._before = 0
 
-    def snapshot(self, place: str, label: Any, cells: Sequence[Any]) -> Snapshot:
+    def snapshots(self, rows: Iterator[Row], *, live: bool) -> Iterator[Snapshot]:
+        """Rows as snapshots. Where it need not wait, it looks at the times of the first rows before it begins."""
+        first: list[Row] = []
+        fault: PenstockError | None = None
+        try:
+            first.extend(() if live else islice(rows, PREVIEW))
+        except PenstockError as met:
+            fault = met  # which has its turn after the rows before it
+        self._calendar.preview([_label(label) for _, label, _ in first])
+        for row in first:
+            yield self._snapshot(*row)
+        if fault is not None:
+            raise fault
+        for row in rows:
+            yield self._snapshot(*row)
+
+    def _snapshot(self, place: str, label: Any, cells: Sequence[Any]) -> Snapshot:
         """The snapshot of a row, or a refusal that names the place and never the content."""
         name = _label(label)
         t = self._unit(f"{place}, column {self._columns.time + 1}", name)
@@ -110,3 +160,15 @@ def _is_count(cell: Any) -> bool:
     except BadCounts:
         return False
     return True
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _sounds_like_time(name: str) -> bool:
+    return name.strip().lower() in TIMES

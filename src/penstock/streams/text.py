@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 
 from penstock.errors import BadInput, BadRow
 from penstock.streams.calendar import Calendar
-from penstock.streams.source import Columns, Sequencer
+from penstock.streams.source import Columns, Row, Sequencer
 from penstock.types import Snapshot
 
 STANDARD = "-"
@@ -53,13 +53,13 @@ class TextSource(ABC):
         """Read which columns there are."""
 
     @abstractmethod
-    def _snapshots(self, sequencer: Sequencer) -> Iterator[Snapshot]:
-        """Every row as a snapshot."""
+    def _labelled(self) -> Iterator[Row]:
+        """Every row with its place and its label."""
 
     def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
         """Every row as a snapshot."""
         try:
-            yield from self._snapshots(Sequencer(calendar, self._columns))
+            yield from Sequencer(calendar, self._columns).snapshots(self._labelled(), live=self.live)
         finally:
             self.close()
 
@@ -72,6 +72,8 @@ class TextSource(ABC):
         number = 0
         try:
             for number, line in enumerate(self._lines, start=1):
+                if self.live and not line.endswith(b"\n"):
+                    raise BadRow(f"{self._name}, line {number} is not finished; end it with a line break.")
                 yield line.removeprefix(BYTE_ORDER_MARK if number == 1 else b"").decode()
         except UnicodeDecodeError:
             raise BadRow(f"{self._name}, line {number} is not UTF-8 text; mend it and run again.") from None
@@ -89,7 +91,7 @@ class CsvSource(TextSource):
             raise BadRow(f"{self._name} is empty; its first line names the time column and the bins.")
         return Columns(header[1], time, self._name)
 
-    def _snapshots(self, sequencer: Sequencer) -> Iterator[Snapshot]:
+    def _labelled(self) -> Iterator[Row]:
         width = len(self._columns.names)
         for line, row in self._rows():
             place = f"{self._name}, line {line}"
@@ -99,7 +101,7 @@ class CsvSource(TextSource):
                     " every row needs a time and a count for every bin."
                 )
             label = row.pop(self._columns.time)
-            yield sequencer.snapshot(place, label, as_numbers(row))
+            yield place, label, as_numbers(row)
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """Rows that are not blank, and the lines they end in."""
@@ -141,7 +143,7 @@ class JsonlSource(TextSource):
         self._first = first
         return Columns(list(first[1]), time, self._name)
 
-    def _snapshots(self, sequencer: Sequencer) -> Iterator[Snapshot]:
+    def _labelled(self) -> Iterator[Row]:
         expected, time = set(self._columns.names), self._columns.names[self._columns.time]
         for line, row in chain([self._first], self._objects):
             place = f"{self._name}, line {line}"
@@ -149,7 +151,7 @@ class JsonlSource(TextSource):
                 raise BadRow(f"{place}, {_odd_key(set(row), expected)}.")
             cells = [row[name] for name in self.bins]
             numbers = [cell if type(cell) in (int, float) else str(cell) for cell in cells]
-            yield sequencer.snapshot(place, row[time], numbers)
+            yield place, row[time], numbers
 
     def _read(self) -> Iterator[tuple[int, dict[str, Any]]]:
         for number, line in enumerate(self._text(), start=1):
