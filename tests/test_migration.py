@@ -57,7 +57,7 @@ def test_an_old_store_can_take_a_population(old: Path) -> None:
     with ps.Store(old) as store:
         uniform = ps.Uniform(model=MODEL)
         ps.Publisher(uniform, store, "new", bins=BINS, population="people", population_epsilon=1).close()
-        assert len(store.members("people")) == 1
+        assert store.streams()["new"]["population"] == "people"
 
 
 def test_who_only_reads_is_told_to_bring_it_up_to_date(old: Path) -> None:

@@ -220,7 +220,7 @@ def test_a_row_without_a_name_is_refused_where_rows_are_named(tmp_path: Path) ->
 @given(names=st.lists(NAMES, min_size=3, max_size=3, unique=True), counts=COUNTS)
 def test_json_lines_come_back(names: list[str], counts: list[list[int]]) -> None:
     lines = [json.dumps({"\0time": t} | dict(zip(names, row, strict=True))) for t, row in enumerate(counts, start=1)]
-    source = JsonlSource(io.BytesIO("\n".join(lines).encode()), "lines", time="t")
+    source = JsonlSource(io.BytesIO("\n".join(lines).encode()), "lines", time="\0time")
     assert source.bins == tuple(names)
     assert [row[2] for row in rows(source)] == counts
 

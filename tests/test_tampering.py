@@ -17,6 +17,7 @@ import penstock as ps
 from penstock.charges import Fact, Point, Span, recount
 from penstock.errors import BadState, PenstockError, StoreDamaged, StoreRolledBack
 from penstock.store import Archive
+from penstock.store.copying import copy
 from penstock.store.record import unpack
 from penstock.store.verify import verify, verify_file
 from penstock.types import Published
@@ -84,7 +85,7 @@ def path(tmp_path: Path) -> Path:
 
 def through_archive(path: Path) -> list[Published]:
     with Archive(path) as archive:
-        return list(archive.published(archive.account(NAME)))
+        return list(archive.published(archive.visible(NAME)))
 
 
 def through_verify(path: Path) -> list[Published]:
@@ -111,7 +112,9 @@ def test_a_byte_that_changed_is_noticed_or_means_nothing(
         changed[place] ^= rng.choice((1, 2, 8, 32, 128))
         file.write_bytes(changed)
         with suppress(PenstockError):
-            assert links(door(path)) == expected, f"byte {place}"
+            shown = links(door(path))
+            unknown = ending == ".head" and shown == expected[:-1]  # what the head does not know is not shown
+            assert shown == expected or unknown, f"byte {place}"
 
 
 @pytest.mark.parametrize("damage", [0, 1, 100, 4096, 10_000, -4096, "t = 12", "t = 6", "t = 1", "t > 1", "t > 0"])
@@ -168,7 +171,7 @@ def test_an_old_copy_is_refused_whatever_else_is_in_the_store(path: Path) -> Non
     with ps.Store(path) as store:
         publisher, other = (ps.Publisher(SPAS, store, name, bins=BINS) for name in (NAME, "other"))
         other.publish(unit(1))
-        store.copy(path.with_name("old"))
+        copy(store, path.with_name("old"))
         publisher.publish(unit(1))
     path.with_name("old").rename(path)
     with pytest.raises(StoreRolledBack):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from typing import Protocol
 
@@ -77,11 +77,16 @@ class Publisher(Writer):
         yield from self._caught_up(sink, post)
         calendar = self.calendar(gaps=gaps)
         for snapshot, ahead in _with_next(source, calendar):
-            if snapshot.t <= self.t and sink is not None and sink.last is not None:
+            if snapshot.t <= self.t and (self._has_seen(sink) or self.stored(snapshot.t) is None):
                 continue
             while gaps and snapshot.t > self.t + 1:
                 yield self._emitted(self.miss(calendar.label(self.t + 1)), sink, post)
             yield self._emitted(self.publish(snapshot, ahead=ahead), sink, post)
+
+    @staticmethod
+    def _has_seen(sink: Sink | None) -> bool:
+        """Whether what is stored has reached the sink; one that knows nothing gets every release again."""
+        return sink is not None and sink.last is not None
 
     def miss(self, label: str = "") -> Published:
         """The next unit has no input: repeat the last release, for nothing."""
@@ -97,6 +102,7 @@ class Publisher(Writer):
 
     def _caught_up(self, sink: Sink | None, post: Sequence[Post]) -> Iterator[Published]:
         """Show ``post`` what it has to have seen, and the sink what it has missed."""
+        self.store.note_head([self._account])
         seen = self.t if sink is None or sink.last is None else sink.last
         if sink is not None:
             self.store.require_output(self._account, seen, sink.link)
@@ -120,10 +126,10 @@ class Publisher(Writer):
 def _with_next(source: Source | Iterable[Snapshot], calendar: Calendar) -> Iterator[tuple[Snapshot, Snapshot | None]]:
     """Every snapshot with the one after it, if that is at hand: reading ahead must not wait for what is yet to come.
 
-    If the next one cannot be read, the one before it still counts.
+    A file is at hand, and so is whatever has a length. If the next one cannot be read, the one before it still counts.
     """
     items = iter(source.snapshots(calendar) if isinstance(source, Source) else source)
-    if isinstance(source, Source) and source.live:
+    if source.live if isinstance(source, Source) else not isinstance(source, Sized):
         yield from ((snapshot, None) for snapshot in items)
         return
     current = next(items, None)

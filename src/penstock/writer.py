@@ -60,8 +60,9 @@ class Writer:
         admit = self._admission(population, population_epsilon)
         self._account = store.enter(stream, self._declaration(), population, admit)
         self._pending: Pending | None = None
-        self._closed = False
+        self._drawn = 0  # the last unit for which anything may have been drawn
         try:
+            self._key = store.key  # read again, because from here on nobody changes it
             self._begin(adopt)
         except BaseException:
             store.leave(self._account)
@@ -98,11 +99,10 @@ class Writer:
 
     def close(self) -> None:
         """Stop cleanly: a unit that was announced, and for which nothing was drawn, is taken back."""
-        if self._closed:
+        if not self.store.holds(self._account):
             return
-        self._closed = True
         try:
-            if self._account.announced and self._session.ledger.t == self._account.t:
+            if self._account.announced > self._drawn:
                 self.store.withdraw(self._account)
         finally:
             self.store.leave(self._account)
@@ -130,11 +130,12 @@ class Writer:
         waiting = self._waiting()
         if waiting is not None and waiting.release.t == snapshot.t:
             return waiting
-        self._require_committed()
+        self._require_ready()
         self._session.check(snapshot)
         intent = self._intent(snapshot.label, self._account.link)
         if self._account.announced != intent.t:
             self.store.intend([intent])
+        self._drawn = intent.t
         try:
             release, cause = self._session.step(snapshot), Cause.DECIDED
         except Exception as fault:
@@ -144,7 +145,7 @@ class Writer:
 
     def prepare_missing(self, label: str = "") -> Pending:
         """The next unit has no input: its release is the one before, for nothing."""
-        self._require_committed()
+        self._require_ready()
         blank = self._session.blank(self._session.ledger.t + 1, label)
         return self._packed(self._session.pass_over(blank), Cause.MISSING, blank.label)
 
@@ -152,14 +153,23 @@ class Writer:
         """What is drawn and not stored."""
         return self._pending if self._pending is not None and self._pending.release.t > self.t else None
 
-    def _require_committed(self) -> None:
+    def _require_ready(self) -> None:
+        """Refuse to draw without the right to, or before the unit before is stored."""
+        self.store.require_held(self._account)
         waiting = self._waiting()
         if waiting is not None:
             raise OutOfOrder(f"the release of t={waiting.release.t} was not committed; commit it first.")
+        if self._session.ledger.t != self.t:
+            raise OutOfOrder("a step was interrupted; close this publisher and open the stream again.")
+
+    def stored(self, t: int) -> Published | None:
+        """The release of a unit that is stored; None if it was adopted, so that its release is not known here."""
+        found = next(self.store.published(self._account, after=t - 1))
+        return None if found.cause is Cause.ADOPTED else found
 
     def _stored(self, t: int) -> Pending:
-        found = next(self.releases(after=t - 1), None)
-        if found is None or found.t != t:
+        found = self.stored(t)
+        if found is None:
             raise OutOfOrder(f"the release of t={t} was made from a store that is gone, and is not known here.")
         return Pending(self._account, found, b"", b"")
 
@@ -222,7 +232,7 @@ class Writer:
         """A session that stands where the store ends. Returns a unit that was announced and never stored."""
         saved = self.store.resume(self._account)
         self._session = Session(self._mechanism, len(self.bins), self._noise)
-        self._session.take_up(saved.state, saved.source, saved.entries, self._key)
+        self._session.take_up(saved, self._key)
         return saved.intent
 
     def _adopt(self, until: int) -> None:
@@ -232,7 +242,7 @@ class Writer:
             blank = self._session.blank(t)
             release = self._session.pass_over(blank, self._mechanism.model.epsilon, forget=t == until)
             pending.append(self._packed(release, Cause.ADOPTED, blank.label))
-        self.store.commit(pending)
+        self.store.adopt(self._account, pending)
 
 
 def _named(bins: Sequence[str]) -> tuple[str, ...]:

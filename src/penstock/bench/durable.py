@@ -16,7 +16,7 @@ from penstock.catalogue import made
 from penstock.models import WEvent
 from penstock.publisher import Publisher
 from penstock.store import Store
-from penstock.streams import synthetic
+from penstock.streams import Stream, synthetic
 from penstock.types import Snapshot
 
 BINS = [f"bin {i}" for i in range(100)]
@@ -69,8 +69,7 @@ def aged(advance: Advance) -> Iterator[Result]:
     with TemporaryDirectory(dir=Path.cwd()) as folder:
         path = Path(folder) / "bench.db"
         with Store(path) as store, _publisher(store, "uniform", "long") as publisher:
-            counts = np.full(len(BINS), 1000)
-            for _ in publisher.run(Snapshot(t, counts) for t in range(1, LONG_STREAM + 1)):
+            for _ in publisher.run(Stream(np.full((LONG_STREAM, len(BINS)), 1000))):
                 advance(1)
         yield Result(f"{LONG_STREAM:,} fresh releases, d=100: file", path.stat().st_size / 2**20, "MiB", 100)
 

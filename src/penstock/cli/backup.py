@@ -12,6 +12,7 @@ from penstock import streams
 from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave
 from penstock.store import Archive
+from penstock.store.copying import copy
 from penstock.types import Cause
 
 
@@ -22,9 +23,9 @@ def backup(
 ) -> None:
     """Copy a store while it is in use. The key is not in the copy, so keep one of it elsewhere; nor is the head."""
     with Archive(store) as archive:
-        archive.copy(to)
-    with Archive(to) as copy:
-        units = {name: copy.account(name).t for name in copy.streams()}
+        copy(archive, to)
+    with Archive(to) as copied:
+        units = {name: copied.account(name).t for name in copied.streams()}
     if json:
         as_json({"copy": str(to), "streams": units})
         return
@@ -44,14 +45,16 @@ def export(
 ) -> None:
     """Write the stored releases of a stream to a file, once more and the same."""
     with Archive(store) as archive, reader_may_leave():
-        account = archive.account(stream)
+        account = archive.visible(stream)
         bins = archive.streams()[stream]["bins"]
         with (
             streams.write(output, bins, form=output_format) as sink,
             progress("Exporting", account.t) as show,
         ):
             archive.require_output(account, sink.last or 0, sink.link)
-            for release in archive.published(account, after=max(after, (sink.last or 0) if sink.keeps else 0)):
+            for release in archive.published(
+                account, after=max(min(after, account.t), (sink.last or 0) if sink.keeps else 0)
+            ):
                 if release.cause is not Cause.ADOPTED:
                     sink.write(release)
                 show(release.t)

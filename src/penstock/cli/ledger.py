@@ -43,7 +43,7 @@ def show(
         if stream is None:
             found = [_overview(archive, name) for name in archive.streams()]
         else:
-            account = archive.account(stream)
+            account = archive.visible(stream)
             records = archive.records(account, after=max(account.t - last, 0))
             found = [_unit(unpack(record.body)) for record in records]
     if json:
@@ -57,7 +57,7 @@ def show(
 
 
 def _overview(archive: Archive, name: str) -> dict[str, Any]:
-    account, declared = archive.account(name), archive.streams()[name]
+    account, declared = archive.visible(name), archive.streams()[name]
     records = deque(archive.records(account, after=account.t - 1), maxlen=1)
     last, intent = unpack(records[0].body) if records else None, archive.intent(account)
     model = model_of(declared["model"])

@@ -46,6 +46,7 @@ class StoppableSource:
     def _told(self, number: int, frame: FrameType | None) -> None:
         self.signal = number
         if self._waiting:
+            self._waiting = False
             raise Told
 
     def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:

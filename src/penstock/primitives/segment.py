@@ -158,7 +158,9 @@ class Segment:
     def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
         plan = self.plan and [self.plan.c, self.plan.u, self.plan.v]
         public = {"plan": plan, "left": self.left, "span": self._span, "last": self._last}
-        return public | {"sensitivity": self._sensitivity}, {"rho": self._rho}
+        # an array, because the digits of a number would show in the length of what is sealed
+        rho = np.array([] if self._rho is None else [self._rho], np.int64)
+        return public | {"sensitivity": self._sensitivity}, {"rho": rho}
 
     def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
         self.plan = public["plan"] and SegmentPlan(*public["plan"])
@@ -167,7 +169,7 @@ class Segment:
         if sealed is None:
             self.retire()
         else:
-            self._rho = sealed["rho"]
+            self._rho = int(sealed["rho"][0]) if len(sealed["rho"]) else None
 
 
 def as_whole(threshold: object) -> int:

@@ -14,7 +14,7 @@ from penstock.store import schema
 from penstock.store.account import Account, Intent, Record, Saved, SavedState
 from penstock.store.faults import DAMAGED, plainly
 from penstock.store.files import Head, HeadFile, name_mark
-from penstock.store.links import first_link, intent_link, linked, state_link
+from penstock.store.links import first_link, intent_link, linked, population_link, state_link
 from penstock.store.record import Source, unpack
 from penstock.types import Cause, Published
 
@@ -39,6 +39,8 @@ class Archive:
         if not self.path.is_file():
             raise StoreError(f"there is no store {self.path}; give the path of one that exists.")
         connection = schema.connect(self.path.as_uri(), mode="rw")  # a crashed writer's journal has to be rolled back
+        if schema.version_of(connection) == 0:
+            raise StoreError(f"the file {self.path} is empty, and not a store; give the path of one.")
         if schema.version_of(connection) < schema.LATEST:
             raise StoreError(f'the store {self.path} has an older version; "penstock run" brings it up to date.')
         return connection
@@ -87,9 +89,24 @@ class Archive:
                 raise self.damaged()
         return row
 
-    def members(self, population: str | None) -> list[Declaration]:
-        """The declarations of the streams in a population."""
-        return [declared for declared in self.streams().values() if population and declared["population"] == population]
+    def visible(self, name: str) -> Account:
+        """The account of a stream as far as the head file knows it: nothing more may be shown, save in a bare copy."""
+        account = self.account(name)
+        if not self.head_file.path.exists():
+            return account
+        self.require_latest(account)
+        head = self.known_head(account)
+        account.t, account.link = (head.t, head.link) if head else (0, self._stream(name).link)
+        return account
+
+    def populations(self) -> dict[str, Epsilon]:
+        """What the streams of every population may spend together."""
+        found = {}
+        for name, nano, link in self._all("SELECT name, nano, link FROM populations"):
+            if link != population_link(self.identity, name, nano):
+                raise self.damaged()
+            found[name] = Epsilon.of_nano(nano)
+        return found
 
     # ---- taking up work ---------------------------------------------------------------------------------------------
 
@@ -231,20 +248,6 @@ class Archive:
         """Whether a unit was released from a copy that is gone, so that the output knows its release and we do not."""
         found = next(self.records(account, after=t - 1), None)
         return found is not None and unpack(found.body).cause is Cause.ADOPTED
-
-    def copy(self, to: Path) -> None:
-        """A consistent copy of the database, while others go on writing."""
-        if to.exists():
-            raise StoreError(f"{to} exists already; a copy never overwrites anything, so name another file.")
-        fresh = to.with_name(to.name + ".new")
-        with plainly(fresh):
-            fresh.unlink(missing_ok=True)
-            target = sqlite3.connect(fresh)
-            try:
-                self._connection.backup(target)
-            finally:
-                target.close()
-            fresh.rename(to)
 
     # ---- pieces -----------------------------------------------------------------------------------------------------
 

@@ -35,6 +35,8 @@ def plainly(path: Path) -> Iterator[None]:
     """Turn what goes wrong with the file into a sentence that says what to do."""
     try:
         yield
+    except sqlite3.ProgrammingError as fault:
+        raise StoreError(f"the store {path} was closed, or is used by another thread than opened it.") from fault
     except sqlite3.Error as fault:
         name = getattr(fault, "sqlite_errorname", None) or "SQLITE_ERROR"
         known = [code for code in SENTENCES if name.startswith(code)]

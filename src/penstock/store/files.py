@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -98,13 +98,23 @@ class HeadFile:
         self.path = path
         self._handle: int | None = None
 
-    def make(self, store: str) -> None:
+    def make(self, store: str, heads: Sequence[Head] = ()) -> None:
         """A new head file for the store of this identity."""
-        write_durably(self.path, _line(HEADER, store))
+        places = {_place(head): head for head in heads}
+        lines = [
+            _written(places[at]) if at in places else " " * (LINE - 1) + "\n"
+            for at in range(1, 1 + max(places, default=0))
+        ]
+        write_durably(self.path, _line(HEADER, store) + "".join(lines))
 
     def require_unused(self) -> None:
         """Refuse to begin anew where a store has been published from that is gone."""
-        if self.path.exists() and self._lines()[1:]:
+        if not self.path.exists():
+            return
+        first, *lines = self._lines() or [None]
+        if first is None or first[0] != HEADER:
+            raise StoreDamaged(f"{self.path} is there and is not a head file; name another one with --head.")
+        if lines:
             raise StoreRolledBack(
                 f"the head file {self.path} belongs to a store that is gone; put that back, or move the head file away"
                 " if the new store is about other people."
@@ -129,8 +139,7 @@ class HeadFile:
         if self._handle is None:
             self._handle = os.open(self.path, os.O_WRONLY)
         for head in heads:
-            line = _line(str(head.number), str(head.t), head.link.hex(), head.mark)
-            os.pwrite(self._handle, line.encode("ascii"), (2 * head.number - 1 + head.t % 2) * LINE)
+            os.pwrite(self._handle, _written(head).encode("ascii"), _place(head) * LINE)
         os.fsync(self._handle)
 
     def close(self) -> None:
@@ -147,6 +156,15 @@ class HeadFile:
 def name_mark(name: str) -> str:
     """What stands for a name where only so many characters fit."""
     return hashlib.sha256(name.encode()).hexdigest()[:16]
+
+
+def _place(head: Head) -> int:
+    """The number of the line of a head: two for every stream, in turn."""
+    return 2 * head.number - 1 + head.t % 2
+
+
+def _written(head: Head) -> str:
+    return _line(str(head.number), str(head.t), head.link.hex(), head.mark)
 
 
 def _line(*fields: str) -> str:

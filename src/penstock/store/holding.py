@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +17,8 @@ from penstock.store.archive import Archive
 from penstock.store.faults import plainly
 from penstock.store.files import KeyFile, WriterLock, mark_of
 from penstock.store.links import state_link
+
+PATIENCE = 120  # seconds to wait for readers with something drawn at hand
 
 
 def pass_by(point: str) -> None:
@@ -41,13 +44,14 @@ class Holding(Archive):
         self.key_file = KeyFile(Path(key) if key else self.beside("key"))
         self.at = at
         self._process = os.getpid()
-        self._locks: dict[int, WriterLock] = {}
+        self._held: dict[int, tuple[Account, WriterLock]] = {}
         super().__init__(path, head=head)
 
     def _connect(self) -> sqlite3.Connection:
         if not self.path.exists():
             self.head_file.require_unused()  # before anything is made
         self._connection = schema.connect(self.path.as_uri(), mode="rwc")
+        schema.version_of(self._connection)  # refuses another program's file before anything in it is changed
         schema.begin(self._connection)
         if schema.version_of(self._connection) < schema.LATEST:
             with self._transaction():
@@ -67,22 +71,41 @@ class Holding(Archive):
 
     def close(self) -> None:
         """Let go of the files and of the streams."""
-        for lock in self._locks.values():
+        for _, lock in self._held.values():
             lock.release()
-        self._locks.clear()
+        self._held.clear()
         super().close()
 
     def hold(self, name: str) -> Account:
         """The account of a stream that exists, for its one writer."""
         number = self._stream(name).number
         with plainly(self.path):
-            self._locks[number] = WriterLock(self.beside("locks"), number, name)
-        intent = self.intent(self.account(name))
-        return self.account(name, announced=intent.t if intent else 0)
+            lock = WriterLock(self.beside("locks"), number, name)
+        try:
+            intent = self.intent(self.account(name))
+            account = self.account(name, announced=intent.t if intent else 0)
+        except BaseException:
+            lock.release()
+            raise
+        self._held[number] = (account, lock)
+        return account
+
+    def holds(self, account: Account) -> bool:
+        """Whether this account gives the right to write."""
+        held, _ = self._held.get(account.number, (None, None))
+        return held is account
+
+    def require_held(self, account: Account) -> None:
+        """Refuse whoever has let go of the stream, never held it, or was forked from who does."""
+        if os.getpid() != self._process:
+            raise StoreError("this process was forked from the one that opened the store; open it anew.")
+        if not self.holds(account):
+            raise StoreError(f'the stream "{account.name}" was closed, or belongs to another store; open it again.')
 
     def leave(self, account: Account) -> None:
         """Let somebody else write to the stream."""
-        self._locks.pop(account.number).release()
+        _, lock = self._held.pop(account.number)
+        lock.release()
 
     def _save(self, account: Account, state: SavedState, release: bytes) -> None:
         row = (account.number, state.t, state_link(account, state, release), state.public, state.sealed)
@@ -99,7 +122,8 @@ class Holding(Archive):
             return key
         following = self.key_file.following()
         if following.path.exists() and mark_of(following.read()) == mark:  # a change of keys was cut short
-            following.path.replace(self.key_file.path)
+            with plainly(self.path):
+                following.path.replace(self.key_file.path)
             return self.key_file.read()
         raise KeyMissing(f"the key in {self.key_file.path} is not the one this store was sealed with; put that back.")
 
@@ -131,7 +155,8 @@ class Holding(Archive):
                 for account in accounts:
                     self._reseal(account, key, reopen)
                 self._connection.execute("UPDATE facts SET value = ? WHERE name = 'key'", (mark_of(key),))
-            following.path.replace(self.key_file.path)
+            with plainly(self.path):
+                following.path.replace(self.key_file.path)
         finally:
             for account in accounts:
                 self.leave(account)
@@ -153,8 +178,19 @@ class Holding(Archive):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self._connection.execute("COMMIT")
+                self._commit()
             except BaseException:
                 with suppress(sqlite3.Error):  # a full disk has rolled back already
                     self._connection.execute("ROLLBACK")
                 raise
+
+    def _commit(self) -> None:
+        """Commit, and be patient with readers: what was drawn should not be lost because somebody makes a copy."""
+        give_up = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._connection.execute("COMMIT")
+                return
+            except sqlite3.OperationalError as fault:
+                if not fault.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() > give_up:
+                    raise

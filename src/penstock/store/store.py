@@ -22,6 +22,7 @@ from penstock.store.links import first_link, intent_link, population_link
 
 ROOM = 2 * 2**20  # free bytes on the disk without which nothing is drawn; besides ROOM_PER_BIN for every bin
 ROOM_PER_BIN = 64
+UNKNOWN = bytes(32)  # a link that no record has
 
 Admission = Callable[[list[Declaration]], None]
 
@@ -39,37 +40,43 @@ class Store(Holding):
         """
         with self._transaction():
             if name not in self.streams():
-                self._require_none_gone()
                 self._declare(name, declaration, population, admit)
         account = self.hold(name)
         try:
             with self._transaction():
-                if account.t or account.announced:
+                if account.t or account.announced or self.is_published(account):
                     require_same(name, self.streams()[name], declaration | {"population": population})
                 else:
-                    self._declare(name, declaration, population, admit)
-            return self.account(name, announced=account.announced)
+                    account.link = self._declare(name, declaration, population, admit)
+            return account
         except BaseException:
             self.leave(account)
             raise
 
-    def _require_none_gone(self) -> None:
-        """Refuse a new stream in a store that has lost some."""
-        known = {name_mark(each) for each in self.streams()}
-        with plainly(self.path):
-            if self.head_file.read(self.identity).keys() - known:
-                raise StoreRolledBack(
-                    f"the store {self.path} is not the latest: a stream that was published from it is gone; put the"
-                    " newer store back."
-                )
+    def is_published(self, account: Account) -> bool:
+        """Whether the head file knows the stream; if there is none, nobody can tell."""
+        return not self.head_file.path.exists() or self.known_head(account) is not None
 
-    def _declare(self, name: str, declaration: Declaration, population: str | None, admit: Admission) -> None:
+    def _require_none_gone(self) -> None:
+        """Refuse to declare anything in a store that has lost streams: what they have set aside is not known."""
+        known = {name_mark(each) for each in self.streams()}
+        if not self.head_file.path.exists() or self.head_file.read(self.identity).keys() - known:
+            raise StoreRolledBack(
+                f"the store {self.path} is not the latest, or its head file is gone: streams that were published from"
+                " it may be missing; put the newer store and its head file back."
+            )
+
+    def _declare(self, name: str, declaration: Declaration, population: str | None, admit: Admission) -> bytes:
+        """Put down who a stream is. Returns what its chain begins with."""
+        self._require_none_gone()
         others = {other: each for other, each in self.streams().items() if other != name}
         admit([each for each in others.values() if population and each["population"] == population])
         text = json.dumps(declaration, sort_keys=True)
+        link = first_link(self.identity, name, text, population)
         query = """INSERT INTO streams (name, declaration, population, link) VALUES (?, ?, ?, ?) ON CONFLICT (name)
             DO UPDATE SET declaration = excluded.declaration, population = excluded.population, link = excluded.link"""
-        self._connection.execute(query, (name, text, population, first_link(self.identity, name, text, population)))
+        self._connection.execute(query, (name, text, population, link))
+        return link
 
     def adoptable(self, account: Account, until: int) -> int:
         """Up to which unit a stream may have been published from a copy that is gone: by the head file, or as told."""
@@ -79,15 +86,24 @@ class Store(Holding):
             head = self.known_head(account) if self.head_file.path.exists() else None
         else:
             raise BadInput(f'the stream "{account.name}" is the latest there is; there is nothing to adopt.')
-        if head is None and not until:
+        known = head.t if head else 0
+        if not known and not until:
             raise BadInput(
                 f'nobody knows how far the stream "{account.name}" was published; look up the unit of its last release'
                 " and pass it as --until."
             )
+        return max(known, until, account.t + 1)
+
+    def adopt(self, account: Account, pending: Sequence[Pending]) -> None:
+        """Store what stands for a vanished stretch. If the head file is gone, the new one trusts no other stream."""
+        self._store(pending)
         if not self.head_file.path.exists():
+            others = (self._stream(name) for name in self.streams() if name != account.name)
             with plainly(self.path):
-                self.head_file.make(self.identity)
-        return max(head.t if head else 0, until, account.t + 1)
+                self.head_file.make(
+                    self.identity, [Head(0, UNKNOWN, each.number, name_mark(each.name)) for each in others]
+                )
+        self.note_head([account])
 
     def note_head(self, accounts: Iterable[Account]) -> None:
         """Note in the head file how far streams are published, where it does not know yet."""
@@ -100,19 +116,16 @@ class Store(Holding):
             account.headed = account.t
 
     def population(self, name: str, epsilon: Epsilon | None) -> Epsilon:
-        """The budget of a population: what it was declared with, once and for all."""
+        """The budget of a population: what it was declared with when its first stream joined."""
         with self._transaction():
-            row = self._select("SELECT nano, link FROM populations WHERE name = ?", name)
-            if row is None and epsilon is not None:
-                row = (epsilon.nano, population_link(self.identity, name, epsilon.nano))
-                self._connection.execute("INSERT INTO populations VALUES (?, ?, ?)", (name, *row))
-        if row is None:
+            if epsilon is not None and not self._select("SELECT 1 FROM streams WHERE population = ?", name):
+                row = (name, epsilon.nano, population_link(self.identity, name, epsilon.nano))
+                self._connection.execute("INSERT OR REPLACE INTO populations VALUES (?, ?, ?)", row)
+            declared = self.populations().get(name)
+        if declared is None:
             raise BudgetExceeded(
                 f'the population "{name}" is new here; say how much all its streams may spend: --population-epsilon.'
             )
-        if row[1] != population_link(self.identity, name, row[0]):
-            raise self.damaged()
-        declared = Epsilon.of_nano(row[0])
         if epsilon not in (None, declared):
             raise OtherStream(f'the population "{name}" has a budget of {declared}, which cannot change afterwards.')
         return declared
@@ -121,6 +134,8 @@ class Store(Holding):
 
     def intend(self, intents: Sequence[Intent]) -> None:
         """Announce time units that are about to be drawn. After this nothing is drawn twice for them."""
+        for intent in intents:
+            self.require_held(intent.account)
         if not all(self._has_room(intent.account) for intent in intents):
             raise StoreError(f"the disk that holds {self.path} is full; free some space and run again.")
         with self._transaction():
@@ -131,19 +146,29 @@ class Store(Holding):
 
     def withdraw(self, account: Account) -> None:
         """Take back an intent for which nothing was drawn."""
+        self.require_held(account)
         with self._transaction():
-            self._connection.execute("DELETE FROM intents WHERE stream = ?", (account.number,))
+            taken = (account.number, account.announced)
+            self._connection.execute("DELETE FROM intents WHERE stream = ? AND t = ?", taken)
         account.announced = 0
 
     def commit(self, pending: Sequence[Pending]) -> None:
         """Store releases, all of them or none; then they may be seen."""
+        self._store(pending)
+        self.note_head(each.account for each in pending)
+        self.at("head")
+
+    def _store(self, pending: Sequence[Pending]) -> None:
+        for each in pending:
+            self.require_held(each.account)
         fresh = [each for each in pending if each.release.t > each.account.t]
         following = [each.ahead for each in fresh if each.ahead and self._has_room(each.account)]
         with self._transaction():
             for each in fresh:
                 row = (each.account.number, each.release.t, each.link, each.body)
                 self._connection.execute("INSERT INTO releases (stream, t, link, body) VALUES (?, ?, ?, ?)", row)
-                self._connection.execute("DELETE FROM intents WHERE stream = ?", (each.account.number,))
+                done = (each.account.number, each.release.t)
+                self._connection.execute("DELETE FROM intents WHERE stream = ? AND t = ?", done)
                 if each.state is not None:
                     self.at("state")
                     self._save(each.account, each.state, each.link)
@@ -154,8 +179,6 @@ class Store(Holding):
         for intent in following:
             intent.account.announced = intent.t
         self.at("commit")
-        self.note_head(each.account for each in pending)
-        self.at("head")
 
     def _announce(self, intents: Sequence[Intent]) -> None:
         rows = [(each.account.number, each.t, each.label, each.most.nano, intent_link(each)) for each in intents]

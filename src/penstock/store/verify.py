@@ -71,8 +71,16 @@ def _require(spent: Epsilon, found: Verified) -> None:
 
 
 def verify_file(archive: Archive) -> None:
-    """SQLite's own look at its file."""
+    """SQLite's own look at its file, and whether every population is within its budget."""
     with plainly(archive.path):
         outcome = archive.integrity()
     if outcome != "ok":
         raise archive.damaged()
+    budgets = archive.populations()
+    for name, budget in budgets.items():
+        members = [declared for declared in archive.streams().values() if declared["population"] == name]
+        taken = sum(model_of(declared["model"]).epsilon.nano for declared in members)
+        if taken > budget.nano:
+            raise BudgetExceeded(
+                f'the streams of population "{name}" have set aside more than {budget}; stop publishing.'
+            )

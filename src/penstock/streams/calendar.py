@@ -36,6 +36,7 @@ class Calendar:
         self.last = last
         self._named = every == "row"
         self._names = {label: t for t, label in known}
+        self._newest = max(self._names.values(), default=0)
         self._step: Step | None = None if every in ("auto", "row") else step_of(every)
         self._first: tuple[int, Place] | None = None
         for t, label in () if self._named else known:
@@ -44,7 +45,10 @@ class Calendar:
     def unit(self, label: str) -> int:
         """The number of the unit that is called ``label``; a BadInput says why it has none."""
         if self._named:
-            return self._names.setdefault(label, max(self.last, *self._names.values(), 0) + 1)
+            self._newest = max(self._newest, self.last)
+            if label not in self._names:
+                self._newest += 1
+            return self._names.setdefault(label, self._newest)
         place = placed(label)
         if self._first is None:
             self._learn(self.last + 1, place)

@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from penstock.errors import BadCounts, BadInput, BadRow, PenstockError
 from penstock.models import nearest
 from penstock.streams.calendar import Calendar
+from penstock.streams.labels import placed
 from penstock.types import Snapshot
 
 LARGEST_GAP = 1000  # time units; more of them missing in a row is a slip of the pen
@@ -58,6 +59,8 @@ class Columns:
             raise BadRow(f"{source}: the first line holds numbers; it must name the time column and the bins.")
         self.names = list(names)
         self.time = self._first(source) if time is None else self.names.index(time)
+        if _is_label(self.names[self.time]):
+            raise BadRow(f"{source}: the first line begins like a row; it must name the time column and the bins.")
         self.bins = tuple(name for i, name in enumerate(self.names) if i != self.time)
         if not self.bins:
             raise BadRow(f"{source} has no bins; its first line names the time column and at least one bin.")
@@ -172,3 +175,11 @@ def _is_number(name: str) -> bool:
 
 def _sounds_like_time(name: str) -> bool:
     return name.strip().lower() in TIMES
+
+
+def _is_label(name: str) -> bool:
+    try:
+        placed(name.strip())
+    except BadInput:
+        return False
+    return True

@@ -16,7 +16,7 @@ class ClingySegment(Segment):
     """Keeps its run, having lost rho."""
 
     def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
-        super().load(public, sealed or {"rho": None})
+        super().load(public, sealed or {"rho": []})
 
 
 class ClingyCurator(Curator):
