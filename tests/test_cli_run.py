@@ -297,3 +297,16 @@ def test_a_run_that_fills_a_gap_without_end_stops_when_told(desk: Desk) -> None:
             child.wait(timeout=3)
         child.kill()
     assert child.returncode in (143, 2)
+
+
+def test_a_check_reads_everything_and_spends_nothing(desk: Desk) -> None:
+    desk.input.write_text("t,a\n1,5\n2,6\n")
+    code, out, err = desk.run("--check")
+    assert (code, out, desk.ledger()) == (0, "", [])
+    assert "fine: 2 rows, 1 to 2, 1 bin" in err
+    desk.run()
+    desk.input.write_text("t,a\n1,5\n2,6\n4,7\n")
+    before = desk.ledger()
+    code, out, err = desk.run("--check")
+    assert (code, out, desk.ledger()) == (2, "", before)
+    assert "line 4, column 1: 1 time unit is missing" in err

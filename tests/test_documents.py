@@ -1,12 +1,14 @@
 """The documents are true: the README's code runs, its links lead somewhere, and its lists are complete."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import penstock as ps
 from penstock.checks import CHECKS
+from penstock.cli.settings import from_toml
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [
@@ -30,6 +32,22 @@ def test_the_five_line_example_publishes_every_unit(capsys: pytest.CaptureFixtur
     exec(re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0], {})
     printed = capsys.readouterr().out
     assert [int(t) for t in re.findall(r"^(\d+) \[", printed, re.MULTILINE)] == list(range(1, 1001))
+
+
+OPERATING = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+
+
+def test_the_operators_code_and_settings_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("counts.csv").write_text("week,a,b\n2026-W01,3,4\n2026-W02,5,6\n", encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", OPERATING, re.DOTALL)
+    exec(compile(code, "operating.md", "exec"), {})
+    assert len(Path("releases.csv").read_text(encoding="utf-8").splitlines()) == 3
+    (settings,) = re.findall(r"```toml\n(.*?)```", OPERATING, re.DOTALL)
+    Path("flu.toml").write_text(settings, encoding="utf-8")
+    told = from_toml(Path("flu.toml"))
+    assert told.made().model == ps.WEvent(epsilon=1, w=52)
+    assert set(re.findall(r"^(\w+) = ", settings.split("[")[0], re.MULTILINE)) <= {each.name for each in fields(told)}
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

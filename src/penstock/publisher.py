@@ -96,9 +96,7 @@ class Publisher(Writer):
 
     def calendar(self, *, gaps: bool = False) -> Calendar:
         """What the time units of this stream are called, and which of them are published."""
-        labelled = ((release.t, release.label) for release in self.releases())
-        known = list(labelled if self.every == "row" else islice(labelled, 2))
-        return Calendar(self.every, known, last=self.t, gaps=gaps)
+        return calendar_of(self.releases(), self.every, last=self.t, gaps=gaps)
 
     def _caught_up(self, sink: Sink | None, post: Sequence[Post]) -> Iterator[Published]:
         """Show ``post`` what it has to have seen, and the sink what it has missed."""
@@ -121,6 +119,13 @@ class Publisher(Writer):
             sink.write(release)
         self.store.at("emit")
         return release
+
+
+def calendar_of(releases: Iterable[Published], every: str, *, last: int, gaps: bool) -> Calendar:
+    """The calendar of a stream with these releases: names have to be known all, other labels follow from two."""
+    labelled = ((release.t, release.label) for release in releases)
+    known = list(labelled if every == "row" else islice(labelled, 2))
+    return Calendar(every, known, last=last, gaps=gaps)
 
 
 def _with_next(source: Source | Iterable[Snapshot], calendar: Calendar) -> Iterator[tuple[Snapshot, Snapshot | None]]:

@@ -17,8 +17,9 @@ from penstock.cli.stopping import StoppableSource
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
-from penstock.publisher import Publisher
-from penstock.store import Store
+from penstock.publisher import Publisher, calendar_of
+from penstock.store import Archive, Store
+from penstock.streams import Calendar
 from penstock.streams.text import STANDARD
 from penstock.types import Cause, Kind, Published
 
@@ -80,6 +81,7 @@ def run(
     gaps: options.Gaps = None,
     input_format: options.InputFormat = None,
     output_format: options.OutputFormat = None,
+    check: Annotated[bool, typer.Option("--check", help="Only read the input to its end, and spend nothing.")] = False,
     json: options.Json = False,
 ) -> None:
     """Publish histogram rows through a durable store. Kill it anywhere, run it again: it goes on where it was."""
@@ -103,8 +105,30 @@ def run(
         model=options.law(model, epsilon=epsilon, **windows, neighbours=neighbours, per_unit=per_unit),
     )
     settings.require_complete()
+    if check:
+        _check(settings)
+        return
     with reader_may_leave():
         _report(_published(settings), settings, json)
+
+
+def _check(settings: Settings) -> None:
+    """Read every row as a run would, in the calendar of the stream if it is there already."""
+    made = settings.made()
+    source = streams.read(settings.input, form=settings.input_format, time=settings.time)
+    calendar = Calendar(settings.every, gaps=settings.gaps)
+    if Path(settings.store).exists():
+        with Archive(settings.store, head=settings.head) as archive:
+            if settings.name in archive.streams():
+                account = archive.visible(settings.name)
+                releases = archive.published(account)
+                calendar = calendar_of(releases, settings.every, last=account.t, gaps=settings.gaps)
+    times = [snapshot.label for snapshot in source.snapshots(calendar)]
+    span = f", {times[0]} to {times[-1]}" if times else ""
+    law = f"{type(made).__name__} with {made.model.epsilon} in any {several(made.model.window, 'unit')}"
+    messages.print(
+        f"fine: {several(len(times), 'row')}{escape(span)}, {several(len(source.bins), 'bin')}; {law}; nothing spent."
+    )
 
 
 def _published(settings: Settings) -> Summary:
