@@ -310,3 +310,47 @@ def test_a_check_reads_everything_and_spends_nothing(desk: Desk) -> None:
     code, out, err = desk.run("--check")
     assert (code, out, desk.ledger()) == (2, "", before)
     assert "line 4, column 1: 1 time unit is missing" in err
+
+
+def test_what_was_written_again_is_not_called_new(desk: Desk) -> None:
+    desk.input.write_text("t,a\n" + "".join(f"{t},5\n" for t in range(1, 6)))
+    assert "5 new releases, 5 fresh." in desk.run()[2]
+    desk.output.unlink()
+    desk.input.write_text("t,a\n" + "".join(f"{t},5\n" for t in range(1, 8)))
+    assert "is at t=7; 2 new releases, 2 fresh; 5 older written again." in desk.run()[2]
+    assert "is at t=7; nothing new." in desk.run()[2]
+
+
+@pytest.mark.parametrize(
+    ("first", "sentence"),
+    [
+        ("2026-W01,31337,6", "begins like a row"),
+        ("1,31337,6", "begins like a row"),
+        ("cases,week,tests", 'is the time in the column "week"?'),
+    ],
+)
+def test_counts_are_not_taken_for_names(desk: Desk, first: str, sentence: str) -> None:
+    desk.input.write_text(f"{first}\n41,1,90\n")
+    code, out, err = desk.run()
+    assert (code, out, "31337" in err, desk.ledger()) == (2, "", False, [])
+    assert sentence in err
+
+
+def test_a_second_stream_in_a_store_has_to_be_meant(desk: Desk, tmp_path: Path) -> None:
+    desk.input.write_text("t,a\n1,5\n")
+    desk.run()
+    (tmp_path / "other.csv").write_text("t,a\n1,5\n")
+    code, _, err = desk.run(input=str(tmp_path / "other.csv"), output="-")
+    assert (code, "say with --stream" in err) == (2, True)
+    assert desk.run("--stream", "other", input=str(tmp_path / "other.csv"), output="-")[0] == 0
+
+
+def test_another_length_of_a_unit_does_not_draw_rows_anew(desk: Desk) -> None:
+    desk.input.write_text("t,a\n2026-W01,5\n2026-W03,6\n2026-W04,7\n")
+    assert "1 time unit is missing" in desk.run()[2]
+    code, _, err = desk.run("--every", "2w", "--gaps")
+    assert (code, "was begun with every = auto" in err) == (2, True)
+    assert desk.run("--gaps")[0] == 0
+    assert [line.split(",")[0] for line in desk.output.read_text().splitlines()[1:]] == [
+        f"2026-W0{week}" for week in range(1, 5)
+    ]

@@ -31,6 +31,7 @@ class Summary:
     """What a run has done."""
 
     stream: str
+    before: int = 0  # the last unit that was stored when it began
     t: int = 0
     label: str = ""
     written: int = 0
@@ -41,12 +42,12 @@ class Summary:
     stopped: bool = False
 
     def count(self, release: Published) -> None:
-        new = release.t > self.t
+        new = release.t > self.before
         self.t, self.label, self.remaining = release.t, release.label, str(release.remaining)
         self.written += 1
         self.new += new
         self.fresh += new and bool((release.kind == Kind.FRESH).any())
-        self.lost += new and release.cause in (Cause.LOST, Cause.FAILED)
+        self.lost += release.t >= self.before and release.cause in (Cause.LOST, Cause.FAILED)
 
     def __str__(self) -> str:
         new = f"{several(self.new, 'new release')}, {self.fresh} fresh" if self.new else "nothing new"
@@ -141,7 +142,7 @@ def _published(settings: Settings) -> Summary:
         streams.write(settings.output, source.bins, form=settings.output_format) as sink,
         progress("Publishing, time unit") as show,
     ):
-        summary.t = publisher.t
+        summary.before = summary.t = publisher.t
         for release in publisher.run(source, sink, gaps=settings.gaps):
             summary.count(release)
             show(release.t)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
@@ -14,21 +15,7 @@ from penstock.types import Snapshot
 
 LARGEST_GAP = 1000  # time units; more of them missing in a row is a slip of the pen
 PREVIEW = 32  # rows whose times are looked at before the first of them is published, where they are at hand
-TIMES = {
-    "t",
-    "time",
-    "timestamp",
-    "datetime",
-    "date",
-    "day",
-    "week",
-    "month",
-    "quarter",
-    "year",
-    "hour",
-    "minute",
-    "period",
-}
+TIMES = re.compile(r"t|time|timestamp|datetime|date|day|week|month|quarter|year|hour|minute|period", re.IGNORECASE)
 
 
 @runtime_checkable
@@ -55,8 +42,6 @@ class Columns:
     def __init__(self, names: Sequence[str], time: str | None, source: str) -> None:
         if time is not None and time not in names:
             raise BadInput(f"{source} has no column {time!r} for the time.{nearest(time, names)}")
-        if all(_is_number(name) for name in names):
-            raise BadRow(f"{source}: the first line holds numbers; it must name the time column and the bins.")
         self.names = list(names)
         self.time = self._first(source) if time is None else self.names.index(time)
         if _is_label(self.names[self.time]):
@@ -165,16 +150,8 @@ def _is_count(cell: Any) -> bool:
     return True
 
 
-def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
-
-
 def _sounds_like_time(name: str) -> bool:
-    return name.strip().lower() in TIMES
+    return TIMES.fullmatch(name.strip()) is not None
 
 
 def _is_label(name: str) -> bool:
