@@ -37,8 +37,7 @@ class Session:
         self._recorder = Recorder()
         self._answers: Answers = self._recorder
         self._saved_at = 0
-        self._gave_up = False  # secrets, between two units: the next one has to be saved whole
-        self._carried: tuple[Fact, ...] = ()  # the spans that ended then
+        self._given_up: tuple[Fact, ...] | None = None  # the spans that ended, if secrets were lost between two units
         curator = Curator(template.model, bins, noise=noise, journal=self.facts.append, answers=self._answer)
         self.mechanism = replace(template).start(curator)
         self.ledger = curator.ledger
@@ -61,7 +60,7 @@ class Session:
         self._begin_unit()
         if state is not None and not state.sealed:
             self.mechanism.curator.retire(saved.intent.t if saved.intent else None)
-            self._gave_up, self._carried = True, tuple(self.facts)
+            self._given_up = tuple(self.facts)
 
     def _retell(self, entry: Entry) -> None:
         otherwise = BadState(
@@ -96,7 +95,7 @@ class Session:
 
     def _begin_unit(self) -> None:
         """A new page: but spans that ended between two units, because their secrets are lost, are put down on it."""
-        self.facts[:] = self._carried
+        self.facts[:] = self._given_up or ()
         self._recorder.tape.clear()
 
     def blank(self, t: int, label: str = "") -> Snapshot:
@@ -117,10 +116,10 @@ class Session:
         t = self.ledger.t
         hides = any(question.hides for question, _ in self._recorder.tape)
         present = isinstance(self.mechanism.model, MContext)
-        decided = cause is Cause.DECIDED and not self._gave_up
+        decided = cause is Cause.DECIDED and self._given_up is None
         if decided and not (hides or present) and t - self._saved_at < STATE_EVERY:
             return None
-        self._saved_at, self._gave_up, self._carried = t, False, ()
+        self._saved_at, self._given_up = t, None
         return SavedState(t, *self.mechanism.save(key))
 
 

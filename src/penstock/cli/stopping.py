@@ -10,6 +10,8 @@ from typing import Self
 from penstock.streams import Calendar, Source
 from penstock.types import Snapshot
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class Told(Exception):
     """A signal came while nothing was being drawn."""
@@ -29,9 +31,8 @@ class StoppableSource:
         self.bins, self.live = source.bins, source.live
 
     def __enter__(self) -> Self:
-        self._before = {
-            number: signal.signal(number, self._told) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        }
+        heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # not under nohup
+        self._before = {number: signal.signal(number, self._told) for number in heeded}
         return self
 
     def close(self) -> None:

@@ -127,18 +127,19 @@ def _shortened(answer: Any, values: Ints | None) -> Any:
 def _plain(fact: Fact) -> list[Any]:
     match fact:
         case Point(t, e, envelope):
-            return [t, e.nano, envelope]
+            return ["point", t, e.nano, envelope]
         case Span(a, b, e, envelope, key):
-            return [a, b, e.nano, envelope, key]
+            return ["span", a, b, e.nano, envelope, key]
         case Touch(t, key):
-            return [t, key]
+            return ["touch", t, key]
 
 
 def _fact(plain: Sequence[Any]) -> Fact:
     match plain:
-        case [t, nano, envelope]:
+        case ["point", t, nano, envelope]:
             return Point(t, Epsilon.of_nano(nano), envelope)
-        case [a, b, nano, envelope, key]:
+        case ["span", a, b, nano, envelope, key]:
             return Span(a, b, Epsilon.of_nano(nano), envelope, key)
-    t, key = plain
-    return Touch(t, key)
+        case ["touch", t, key]:
+            return Touch(t, key)
+    raise StoreDamaged("a stored charge cannot be read; restore the latest backup.")
