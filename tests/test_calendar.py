@@ -255,3 +255,15 @@ def test_any_text_is_numbered_or_refused(first: str, second: str) -> None:
         except BadInput as fault:
             said = str(fault)
         assert len(label) < 4 or label not in said
+
+
+@pytest.mark.parametrize("label", ["2014-W53", "1997-W53", "2026-W54", "2026-W00"])
+def test_a_week_that_is_not_there_is_called_by_its_name(label: str) -> None:
+    with pytest.raises(BadInput, match="a week that its year does not have"):
+        Calendar().unit(label)
+
+
+def test_the_closest_two_of_the_first_labels_tell_the_length_of_a_unit() -> None:
+    calendar = Calendar()
+    calendar.preview(["2026-W01", "not a time", "2026-W03", "2026-W04"])
+    assert [calendar.unit(label) for label in ("2026-W01", "2026-W03", "2026-W04")] == [1, 3, 4]

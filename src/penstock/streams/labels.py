@@ -42,6 +42,8 @@ def placed(label: str) -> Place:
         return Place("number", int(label))
     try:
         return _placed_week(label) or _placed_month(label) or _placed_time(label)
+    except BadInput:
+        raise  # which is a ValueError too
     except OverflowError:
         raise BadInput("lies too far off; mend it") from None
     except ValueError:
