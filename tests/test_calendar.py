@@ -78,7 +78,7 @@ def test_the_length_of_a_unit_can_be_told(every: str, labels: list[str], units: 
         (["Monday 31337"], "auto", "neither a number nor a date"),
         ([""], "auto", "neither a number nor a date"),
         (["2026-13"], "auto", "neither a number nor a date"),
-        (["2021-W53"], "auto", "neither a number nor a date"),
+        (["2021-W53"], "auto", "a week that its year does not have"),
         (["2026-02-29"], "auto", "neither a number nor a date"),
         (["2026-11-15", "2026-11"], "1d", "is a month, and the first one is a time"),
         (["2026-11-15T10:00", "2026-11-15T11:00Z"], "1h", "with zone"),
