@@ -40,6 +40,7 @@ def show(
     """Show the streams of a store and their budgets; with --stream the latest time units of one."""
     at_least_one("--last", last)
     with Archive(store) as archive:
+        people = archive.populations()
         if stream is None:
             found = [_overview(archive, name) for name in archive.streams()]
         else:
@@ -51,6 +52,9 @@ def show(
     else:
         columns = ("t", "label", "cause", "values", "charges", "remaining") if stream else OVERVIEW
         results.print(_table(stream or str(store), [{key: row[key] for key in columns} for row in found]))
+        for name, budget in people.items() if stream is None else ():
+            taken = ", ".join(f'"{row["stream"]}"' for row in found if row["population"] == name)
+            results.print(escape(f'population "{name}": {budget} for {taken or "nobody yet"} together.'))
         for row in found if stream is None else ():
             if row["announced"] is not None:
                 results.print(f't={row["announced"]} of "{escape(row["stream"])}" is announced and not released.')

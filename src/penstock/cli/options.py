@@ -7,18 +7,28 @@ from typing import Annotated, Any
 
 import typer
 
+from penstock import catalogue
+from penstock.models import MODELS
 from penstock.streams import GENERATORS
 
 LAW, MECHANISM, INPUT, FILES = "Whom to protect", "How to publish", "Time and formats", "Files"
 
+
+def _mechanism_names() -> list[str]:
+    return list(catalogue.mechanisms())
+
+
 MechanismName = Annotated[
-    str | None, typer.Option(help="Which mechanism; see penstock mechanisms.", rich_help_panel=MECHANISM)
+    str | None,
+    typer.Option(
+        help="Which mechanism; see penstock mechanisms.", rich_help_panel=MECHANISM, autocompletion=_mechanism_names
+    ),
 ]
 Parameters = Annotated[
     list[str], typer.Option("--set", help="A parameter of the mechanism: warm_up=10.", rich_help_panel=MECHANISM)
 ]
 ModelName = Annotated[
-    str | None, typer.Option(help="Whom to protect: event-level, w-event, user-level, ...", rich_help_panel=LAW)
+    str | None, typer.Option(help=f"One of {', '.join(MODELS)}.", rich_help_panel=LAW, autocompletion=lambda: [*MODELS])
 ]
 EpsilonText = Annotated[str | None, typer.Option(help="How much may be learnt about anybody.", rich_help_panel=LAW)]
 W = Annotated[int | None, typer.Option(help="Time units of a window, for w-event.", rich_help_panel=LAW)]
@@ -44,7 +54,9 @@ Gaps = Annotated[bool | None, typer.Option("--gaps", help="Repeat releases for m
 InputFormat = Annotated[str | None, typer.Option(help="csv, jsonl, if the name does not tell.", rich_help_panel=INPUT)]
 OutputFormat = Annotated[str | None, typer.Option(help="csv, jsonl or parquet, likewise.", rich_help_panel=INPUT)]
 
-StreamKind = Annotated[str, typer.Option(help=f"Which made-up stream: {', '.join(GENERATORS)}.")]
+StreamKind = Annotated[
+    str, typer.Option(help=f"Which made-up stream: {', '.join(GENERATORS)}.", autocompletion=lambda: [*GENERATORS])
+]
 Picture = Annotated[Path | None, typer.Option("--picture", help="Also draw a picture into this file.")]
 Json = Annotated[bool, typer.Option("--json", help="As JSON, for a script.")]
 
