@@ -354,3 +354,16 @@ def test_another_length_of_a_unit_does_not_draw_rows_anew(desk: Desk) -> None:
     assert [line.split(",")[0] for line in desk.output.read_text().splitlines()[1:]] == [
         f"2026-W0{week}" for week in range(1, 5)
     ]
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl"])
+def test_an_output_is_compared_with_the_store_line_by_line(desk: Desk, tmp_path: Path, name: str) -> None:
+    output = tmp_path / name
+    desk.input.write_text("t,a\n1,5\n2,6\n3,7\n")
+    desk.run(output=str(output))
+    assert penstock("ledger", "verify", desk.store, "--output", output)[0] == 0
+    good = output.read_text()
+    for bad in (good.replace("fresh", "frosh", 1), good[:-20], good + good.splitlines(keepends=True)[-1]):
+        output.write_text(bad)
+        code, out, err = penstock("ledger", "verify", desk.store, "--output", output)
+        assert (code, out, f"{name}, line " in err) == (2, "", True)

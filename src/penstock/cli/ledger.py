@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import chain, zip_longest
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from penstock import catalogue
+from penstock import catalogue, streams
 from penstock.charges import Point, Span
 from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, results
@@ -20,6 +22,7 @@ from penstock.publisher import Publisher
 from penstock.store import Archive, Entry
 from penstock.store.record import unpack
 from penstock.store.verify import Verified, verify, verify_file
+from penstock.types import Cause
 
 app = typer.Typer(no_args_is_help=True, help="Look at the budget of a store, verify it, or adopt an old copy.")
 
@@ -110,7 +113,11 @@ def _table(title: str, rows: list[dict[str, Any]]) -> Table:
 
 @app.command(name="verify")
 def verify_command(
-    store: options.StorePath, stream: StreamName = None, head: options.HeadPath = None, json: options.Json = False
+    store: options.StorePath,
+    stream: StreamName = None,
+    output: Annotated[Path | None, typer.Option(help="Also compare this file of releases, line by line.")] = None,
+    head: options.HeadPath = None,
+    json: options.Json = False,
 ) -> None:
     """Read everything again: is it what was written, is it the latest, and did it keep the law?"""
     with Archive(store, head=head) as archive:
@@ -120,11 +127,32 @@ def verify_command(
         for name in names:
             with progress(f'Verifying "{name}"', archive.account(name).t) as show_t:
                 found.append(verify(archive, name, show_t))
+        if output is not None:
+            _compare(archive, names, output)
     if json:
         as_json([_as_row(each) for each in found])
     else:
         results.print(_table(str(store), [_as_row(each) for each in found]))
         results.print("[green]verified[/]: the chain is whole, it is the latest, and no protected set is overspent.")
+
+
+def _compare(archive: Archive, names: list[str], output: Path) -> None:
+    """Every line of an output must be what the store would write there."""
+    if len(names) != 1:
+        raise BadInput("an output holds the releases of one stream; say which with --stream.")
+    account, bins = archive.visible(names[0]), archive.streams()[names[0]]["bins"]
+    form = streams.text_format(str(output), bins)
+    stored = (form.line(release) for release in archive.published(account) if release.cause is not Cause.ADOPTED)
+    try:
+        with output.open(encoding="utf-8", newline="") as lines:
+            expected = chain([form.header()] if form.header() else [], stored)
+            for number, (line, right) in enumerate(zip_longest(lines, expected), start=1):
+                if line != right:
+                    raise BadInput(
+                        f"{output}, line {number} is not what the store has; write it anew with penstock export."
+                    )
+    except (OSError, UnicodeDecodeError):
+        raise BadInput(f"the output {output} cannot be read; give the path of a file of releases.") from None
 
 
 def _as_row(found: Verified) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """Where counts come from and where releases go: arrays, files, data frames, made-up streams."""
 
 from penstock.streams.calendar import Calendar
-from penstock.streams.files import read, write
+from penstock.streams.files import read, text_format, write
 from penstock.streams.frames import FrameSource
 from penstock.streams.generators import GENERATORS, synthetic
 from penstock.streams.memory import Stream
 from penstock.streams.source import Source
 
-__all__ = ["GENERATORS", "Calendar", "FrameSource", "Source", "Stream", "read", "synthetic", "write"]
+__all__ = ["GENERATORS", "Calendar", "FrameSource", "Source", "Stream", "read", "synthetic", "text_format", "write"]

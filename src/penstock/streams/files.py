@@ -40,7 +40,7 @@ def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> 
         if name == STANDARD:
             raise BadInput("Parquet cannot be written to standard output; name a file.")
         return ParquetSink(Path(name), bins)
-    lines: Format = Csv(bins) if kind == "csv" else Jsonl(bins)
+    lines = text_format(name, bins, form)
     if name == STANDARD:
         return StreamSink(sys.stdout, "standard output", lines)
     if Path(name).exists() and not Path(name).is_file() and not Path(name).is_dir():
@@ -49,6 +49,14 @@ def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> 
         except OSError as fault:
             raise unwritable(name, fault) from None
     return FileSink(Path(name), lines)
+
+
+def text_format(name: str, bins: Sequence[str], form: str | None = None) -> Format:
+    """How releases are written into a text file of this name."""
+    kind = format_of(name, form)
+    if kind == "parquet":
+        raise BadInput(f"{name} is not a text file; give one of lines, .csv or .jsonl.")
+    return Csv(bins) if kind == "csv" else Jsonl(bins)
 
 
 def format_of(name: str, form: str | None) -> str:
