@@ -175,11 +175,12 @@ def test_one_known_label_and_a_new_one_make_a_step() -> None:
     assert [calendar.unit("2026-11-08"), calendar.unit("2026-11-15")] == [2, 3]
 
 
-def test_the_first_new_label_follows_what_is_published() -> None:
-    """Units that were published without labels of their own still count."""
-    calendar = Calendar()
-    calendar.last = 7
-    assert calendar.unit("2026-11-01") == 8
+def test_what_may_have_been_published_under_an_unknown_label_gets_no_number() -> None:
+    for calendar in (Calendar(last=5), Calendar("row", [(1, "a")], last=5)):
+        with pytest.raises(BadInput, match="must not be drawn again"):
+            calendar.unit("9")
+    assert Calendar("row", [(1, "a")], last=5).unit("a") == 1
+    assert Calendar("1d", [(1, "2026-11-15")], last=5).unit("2026-11-20") == 6
 
 
 @given(start=st.integers(-(10**12), 10**12), step=st.integers(1, 10**6), t=st.integers(1, 10**5))

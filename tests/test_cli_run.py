@@ -324,8 +324,8 @@ def test_what_was_written_again_is_not_called_new(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("first", "sentence"),
     [
-        ("2026-W01,31337,6", "begins like a row"),
-        ("1,31337,6", "begins like a row"),
+        ("2026-W01,31337,6", "looks like a row"),
+        ("1,31337,6", "looks like a row"),
         ("cases,week,tests", 'is the time in the column "week"?'),
     ],
 )
@@ -367,3 +367,19 @@ def test_an_output_is_compared_with_the_store_line_by_line(desk: Desk, tmp_path:
         output.write_text(bad)
         code, out, err = penstock("ledger", "verify", desk.store, "--output", output)
         assert (code, out, f"{name}, line " in err) == (2, "", True)
+
+
+def test_a_stream_of_told_units_is_adopted_and_goes_on_in_its_output(desk: Desk) -> None:
+    days = [f"2026-11-{day},5" for day in range(10, 18)]
+    desk.input.write_text("\n".join(["t,a", *days[:3], ""]))
+    desk.run("--every", "1d")
+    old = desk.store.read_bytes()
+    desk.input.write_text("\n".join(["t,a", *days[:6], ""]))
+    desk.run("--every", "1d")
+    desk.store.write_bytes(old)
+    assert desk.run("--every", "1d")[0] == 2
+    assert penstock("ledger", "adopt", desk.store, "--stream", "in", "--yes")[0] == 0
+    desk.input.write_text("\n".join(["t,a", *days, ""]))
+    assert desk.run("--every", "1d", "--check")[0] == 0
+    assert desk.run("--every", "1d")[0] == 0
+    assert desk.units() == list(range(1, 9))

@@ -250,6 +250,9 @@ def test_a_failed_step_that_is_interrupted_is_not_taken_back(path: Path, monkeyp
             patched.setattr(Session, "pass_over", interrupted)
             with pytest.raises(Crash):
                 publisher.publish(unit(2))
+        for draw in (partial(publisher.publish, unit(2)), publisher.miss):
+            with pytest.raises(OutOfOrder):
+                draw()
         publisher.close()
         with fragile(store) as again:
             assert [each.cause for each in again.releases()] == [Cause.DECIDED, Cause.LOST]
@@ -305,3 +308,54 @@ def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
     theirs.close()
     assert (tmp_path / "notes").read_text() == "my notes\n"
     assert not list(tmp_path.glob("*.key"))
+
+
+def test_an_adopted_store_without_its_head_takes_no_new_streams(path: Path) -> None:
+    """One that is gone may have set aside what a new one would take."""
+    with ps.Store(path) as store:
+        opened(store, "x", "0.4", population="p", population_epsilon=1).publish(unit(1))
+    saved(path)
+    published(path, "z", 3, epsilon="0.6", population="p")
+    put_back(path)
+    path.with_name("db.head").unlink()
+    with ps.Store(path) as store:
+        opened(store, "x", "0.4", population="p", adopt=1).close()
+        with pytest.raises(StoreRolledBack):
+            opened(store, "y", "0.6", population="p")
+
+
+@pytest.mark.parametrize("every", ["auto", "row"])
+@pytest.mark.parametrize("backup_at", [0, 2])
+def test_rows_that_a_lost_store_has_published_are_not_drawn_again(tmp_path: Path, every: str, backup_at: int) -> None:
+    path, counts = tmp_path / "db", tmp_path / "counts.csv"
+
+    def ran(rows: int, **options: Any) -> list[int]:
+        counts.write_text("day,a,b\n" + "".join(f"2026-11-{10 + t},{t},7\n" for t in range(1, rows + 1)))
+        with ps.Store(path) as store, opened(store, every=every, **options) as publisher:
+            return [each.t for each in publisher.run(ps.streams.read(counts))]
+
+    ran(backup_at)
+    saved(path)
+    ran(8)
+    put_back(path)
+    drawn = []
+    with suppress(ps.BadInput):
+        drawn = ran(8, adopt=0)
+    assert drawn in ([], list(range(1, backup_at + 1)))
+    with ps.Store(path) as store:
+        assert store.account("s").t == 8
+    if every == "auto" and backup_at:
+        assert ran(9)[-1] == 9
+
+
+def test_a_budget_of_a_population_is_the_one_in_force(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ps.Store(path) as store, ps.Store(path) as other:
+        enter = store.enter
+
+        def late(*given: Any) -> Any:
+            opened(other, "x", 1, population="p", population_epsilon=1).publish(unit(1))
+            return enter(*given)
+
+        monkeypatch.setattr(store, "enter", late)
+        with pytest.raises(PenstockError):
+            opened(store, "y", 9, population="p", population_epsilon=10)

@@ -75,7 +75,7 @@ class Publisher(Writer):
         which the release before is repeated.
         """
         yield from self._caught_up(sink, post)
-        calendar = self.calendar(gaps=gaps)
+        calendar = self.calendar(gaps=gaps) if isinstance(source, Source) else Calendar("row")
         for snapshot, ahead in _with_next(source, calendar):
             if snapshot.t <= self.t and (self._has_seen(sink) or self.stored(snapshot.t) is None):
                 continue

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from typing import Any, Self
 
 from penstock.epsilon import Epsilon, Number
-from penstock.errors import BadInput, BudgetExceeded, OutOfOrder
+from penstock.errors import BadInput, BudgetExceeded, OtherStream, OutOfOrder
 from penstock.ledger import Population
 from penstock.mechanisms.base import Mechanism
 from penstock.models import described, model_of
@@ -83,9 +83,13 @@ class Writer:
         """Whether a new stream fits into its population."""
         if population is None:
             return lambda members: None
-        budget = self.store.population(population, None if epsilon is None else Epsilon(epsilon))
+        asked = None if epsilon is None else Epsilon(epsilon)
+        self.store.population(population, asked)
 
         def admit(members: list[Declaration]) -> None:
+            budget = self.store.populations()[population]  # as it is now: somebody else may have begun the population
+            if asked not in (None, budget):
+                raise OtherStream(f'the population "{population}" has a budget of {budget}, which cannot change.')
             people = Population(population, budget, [model_of(member["model"]) for member in members])
             people.join(self._mechanism.model)
 
@@ -114,6 +118,7 @@ class Writer:
 
     def releases(self, after: int = 0) -> Iterator[Published]:
         """The stored releases, in order of time, without the adopted units, whose release is not known here."""
+        self.store.note_head([self._account])  # nothing is shown that the head does not know
         stored = self.store.published(self._account, after)
         return (release for release in stored if release.cause is not Cause.ADOPTED)
 
@@ -159,11 +164,12 @@ class Writer:
         waiting = self._waiting()
         if waiting is not None:
             raise OutOfOrder(f"the release of t={waiting.release.t} was not committed; commit it first.")
-        if self._session.ledger.t != self.t:
+        if self._session.ledger.t != self.t or self._drawn > self.t:
             raise OutOfOrder("a step was interrupted; close this publisher and open the stream again.")
 
     def stored(self, t: int) -> Published | None:
         """The release of a unit that is stored; None if it was adopted, so that its release is not known here."""
+        self.store.note_head([self._account])
         found = next(self.store.published(self._account, after=t - 1))
         return None if found.cause is Cause.ADOPTED else found
 

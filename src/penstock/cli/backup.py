@@ -42,9 +42,10 @@ def export(
     output: Annotated[str, typer.Option("--output", "-o", help='A file, or "-".')] = "-",
     output_format: Annotated[str | None, typer.Option(help="csv, jsonl or parquet, if the name does not tell.")] = None,
     after: Annotated[int, typer.Option(help="Only units after this one.")] = 0,
+    head: options.HeadPath = None,
 ) -> None:
     """Write the stored releases of a stream to a file, once more and the same."""
-    with Archive(store) as archive, reader_may_leave():
+    with Archive(store, head=head) as archive, reader_may_leave():
         account = archive.visible(stream)
         bins = archive.streams()[stream]["bins"]
         with (

@@ -38,11 +38,12 @@ def show(
     store: options.StorePath,
     stream: StreamName = None,
     last: Annotated[int, typer.Option(help="How many time units of a stream to show.")] = 10,
+    head: options.HeadPath = None,
     json: options.Json = False,
 ) -> None:
     """Show the streams of a store and their budgets; with --stream the latest time units of one."""
     at_least_one("--last", last)
-    with Archive(store) as archive:
+    with Archive(store, head=head) as archive:
         people = archive.populations()
         if stream is None:
             found = [_overview(archive, name) for name in archive.streams()]
@@ -190,8 +191,8 @@ def adopt(
                 f'Count the budget of "{stream}" after t={before} as spent? It publishes nothing fresh for a while.'
             )
             typer.confirm(question, abort=True, err=True)
-        population = declared["population"]
-        adopted = Publisher(mechanism, opened, stream, bins=declared["bins"], population=population, adopt=until)
+        kept = {"bins": declared["bins"], "every": declared["every"], "population": declared["population"]}
+        adopted = Publisher(mechanism, opened, stream, **kept, adopt=until)
         with adopted as publisher:
             messages.print(
                 f'adopted: stream "{escape(stream)}" goes on after t={publisher.t}; up to there all is spent.'

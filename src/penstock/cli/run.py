@@ -122,7 +122,7 @@ def _check(settings: Settings) -> None:
         with Archive(settings.store, head=settings.head) as archive:
             if settings.name in archive.streams():
                 account = archive.visible(settings.name)
-                releases = archive.published(account)
+                releases = (each for each in archive.published(account) if each.cause is not Cause.ADOPTED)
                 calendar = calendar_of(releases, settings.every, last=account.t, gaps=settings.gaps)
     times = [snapshot.label for snapshot in source.snapshots(calendar)]
     span = f", {times[0]} to {times[-1]}" if times else ""

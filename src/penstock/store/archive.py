@@ -90,13 +90,15 @@ class Archive:
         return row
 
     def visible(self, name: str) -> Account:
-        """The account of a stream as far as the head file knows it: nothing more may be shown, save in a bare copy."""
+        """The account of a stream as far as the head file knows it: nothing more may be shown."""
         account = self.account(name)
-        if not self.head_file.path.exists():
-            return account
-        self.require_latest(account)
-        head = self.known_head(account)
-        account.t, account.link = (head.t, head.link) if head else (0, self._stream(name).link)
+        if self.head_file.path.exists():
+            self.require_latest(account)
+            head = self.known_head(account)
+            account.t = head.t if head else 0
+        else:
+            account.t = max(account.t - 1, 0)  # whether the last one was shown is not known
+        account.link = self.link_at(account, account.t) or self._stream(name).link
         return account
 
     def populations(self) -> dict[str, Epsilon]:

@@ -10,9 +10,6 @@ from penstock.store import schema
 from penstock.store.archive import Archive
 from penstock.store.faults import plainly
 
-PAGES = 1024  # copied at a time, so that writers get their turn
-PAUSE = 0.01  # seconds
-
 
 def copy(archive: Archive, to: Path) -> None:
     """A consistent copy of the database, which appears when it is whole."""
@@ -24,5 +21,5 @@ def copy(archive: Archive, to: Path) -> None:
         source = schema.connect(archive.path.as_uri(), mode="rw")
         target = schema.connect(fresh.resolve().as_uri(), mode="rwc")
         with closing(source), closing(target):
-            source.backup(target, pages=PAGES, sleep=PAUSE)
+            source.backup(target)  # in one go: a copy in steps begins anew with every commit; writers wait for it
         fresh.rename(to)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from penstock.errors import KeyMissing, StoreError
+from penstock.errors import KeyMissing, StoreError, StoreInUse
 from penstock.sealing import open_sealed, seal
 from penstock.store import schema
 from penstock.store.account import Account, SavedState
@@ -152,6 +152,8 @@ class Holding(Archive):
                 following.path.unlink(missing_ok=True)
                 key = following.make()
             with self._transaction():
+                if self.streams().keys() != {account.name for account in accounts}:
+                    raise StoreInUse("a stream has begun meanwhile; stop publishing and change the key again.")
                 for account in accounts:
                     self._reseal(account, key, reopen)
                 self._connection.execute("UPDATE facts SET value = ? WHERE name = 'key'", (mark_of(key),))

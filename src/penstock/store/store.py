@@ -23,6 +23,7 @@ from penstock.store.links import first_link, intent_link, population_link
 ROOM = 2 * 2**20  # free bytes on the disk without which nothing is drawn; besides ROOM_PER_BIN for every bin
 ROOM_PER_BIN = 64
 UNKNOWN = bytes(32)  # a link that no record has
+SOME_GONE = "0" * 16  # the mark of streams that may be missing from a store that was adopted without its head file
 
 Admission = Callable[[list[Declaration]], None]
 
@@ -98,11 +99,11 @@ class Store(Holding):
         """Store what stands for a vanished stretch. If the head file is gone, the new one trusts no other stream."""
         self._store(pending)
         if not self.head_file.path.exists():
-            others = (self._stream(name) for name in self.streams() if name != account.name)
+            rows = [self._stream(name) for name in self.streams()]
+            others = [Head(0, UNKNOWN, row.number, name_mark(row.name)) for row in rows if row.name != account.name]
+            others.append(Head(0, UNKNOWN, max(row.number for row in rows) + 1, SOME_GONE))
             with plainly(self.path):
-                self.head_file.make(
-                    self.identity, [Head(0, UNKNOWN, each.number, name_mark(each.name)) for each in others]
-                )
+                self.head_file.make(self.identity, others)
         self.note_head([account])
 
     def note_head(self, accounts: Iterable[Account]) -> None:

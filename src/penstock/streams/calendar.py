@@ -14,6 +14,11 @@ from itertools import pairwise
 from penstock.errors import BadInput
 from penstock.streams.labels import Place, Step, placed, step_of, stepped
 
+NOT_KNOWN = (
+    "cannot be told from one that was published from a store that is gone, and must not be drawn again; let a window"
+    " pass and begin a new stream"
+)
+
 
 class Calendar:
     """Numbers the labels of one stream.
@@ -37,6 +42,7 @@ class Calendar:
         self._named = every == "row"
         self._names = {label: t for t, label in known}
         self._newest = max(self._names.values(), default=0)
+        self._units_known = len(known)
         self._step: Step | None = None if every in ("auto", "row") else step_of(every)
         self._first: tuple[int, Place] | None = None
         for t, label in () if self._named else known:
@@ -45,10 +51,9 @@ class Calendar:
     def unit(self, label: str) -> int:
         """The number of the unit that is called ``label``; a BadInput says why it has none."""
         if self._named:
-            self._newest = max(self._newest, self.last)
-            if label not in self._names:
-                self._newest += 1
-            return self._names.setdefault(label, self._newest)
+            return self._named_unit(label)
+        if self._first is None and self.last:
+            raise BadInput(NOT_KNOWN)
         place = placed(label)
         if self._first is None:
             self._learn(self.last + 1, place)
@@ -58,6 +63,14 @@ class Calendar:
         if place.kind != first.kind:
             raise BadInput(f"is a {place.kind}, and the first one is a {first.kind}; write all of them alike")
         return start + (self._step.between(first, place) if self._step else 0)
+
+    def _named_unit(self, label: str) -> int:
+        if label not in self._names:
+            if self._units_known < self.last:
+                raise BadInput(NOT_KNOWN)
+            self._newest = max(self._newest, self.last) + 1
+            self._names[label] = self._newest
+        return self._names[label]
 
     def preview(self, labels: Sequence[str]) -> None:
         """Labels that are about to come: if nobody knows yet how long a unit is, the two closest together tell."""

@@ -17,7 +17,7 @@ from typing import IO, Any, Self
 
 import numpy as np
 
-from penstock.errors import BadInput
+from penstock.errors import BadInput, PenstockError
 from penstock.streams.formats import AFTER_BINS, Csv, Format, provenance
 from penstock.streams.frames import parquet
 from penstock.types import Kind, Published
@@ -137,11 +137,6 @@ class FileSink:
     def _foreign(self) -> BadInput:
         return BadInput(f"the output {self._path} exists and holds something else; name another file, or move it away.")
 
-    def _unwritable(self, fault: OSError) -> BadInput:
-        return BadInput(
-            f"the output {self._path} cannot be written: {fault.strerror}; nothing stored is lost, run again."
-        )
-
     def __enter__(self) -> Self:
         return self
 
@@ -205,13 +200,23 @@ class ParquetSink:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and not issubclass(kind, PenstockError):
+            self._rows.clear()  # interrupted: the file of before stays, until it can be written whole
+            self._close()
+            self._fresh.unlink(missing_ok=True)
+            return
         if self._rows:
             self._write_rows()
         try:
-            if self._writer is not None:
-                self._writer.close()
+            if self._close():
                 self._fresh.replace(self._path)
         except OSError as fault:
             self._fresh.unlink(missing_ok=True)
             raise unwritable(self._path, fault) from None
+
+    def _close(self) -> bool:
+        if self._writer is None:
+            return False
+        self._writer.close()
+        return True

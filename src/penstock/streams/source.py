@@ -15,7 +15,7 @@ from penstock.types import Snapshot
 
 LARGEST_GAP = 1000  # time units; more of them missing in a row is a slip of the pen
 PREVIEW = 32  # rows whose times are looked at before the first of them is published, where they are at hand
-TIMES = re.compile(r"t|time|timestamp|datetime|date|day|week|month|quarter|year|hour|minute|period", re.IGNORECASE)
+TIMES = re.compile(r"^ts?$|time|date|day|week|month|quarter|year|hour|minute|period", re.IGNORECASE)
 
 
 @runtime_checkable
@@ -45,7 +45,7 @@ class Columns:
         self.names = list(names)
         self.time = self._first(source) if time is None else self.names.index(time)
         if _is_label(self.names[self.time]):
-            raise BadRow(f"{source}: the first line begins like a row; it must name the time column and the bins.")
+            raise BadRow(f"{source}: the first line looks like a row; it must name the time column and the bins.")
         self.bins = tuple(name for i, name in enumerate(self.names) if i != self.time)
         if not self.bins:
             raise BadRow(f"{source} has no bins; its first line names the time column and at least one bin.")
@@ -53,7 +53,11 @@ class Columns:
             raise BadRow(f"{source}: every bin needs a name of its own in the first line, of printable characters.")
 
     def _first(self, source: str) -> int:
-        if not _sounds_like_time(self.names[0]) and any(map(_sounds_like_time, self.names)):
+        if _sounds_like_time(self.names[0]):
+            return 0
+        if len(self.names) > 1 and all(map(_is_label, self.names[1:])):
+            raise BadRow(f"{source}: the first line looks like a row; it must name the time column and the bins.")
+        if any(map(_sounds_like_time, self.names)):
             found = next(name for name in self.names if _sounds_like_time(name))
             raise BadInput(
                 f'{source}: is the time in the column "{found}"? Say so with --time, as it is not the first.'
@@ -151,7 +155,7 @@ def _is_count(cell: Any) -> bool:
 
 
 def _sounds_like_time(name: str) -> bool:
-    return TIMES.fullmatch(name.strip()) is not None
+    return TIMES.search(name.strip()) is not None
 
 
 def _is_label(name: str) -> bool:
