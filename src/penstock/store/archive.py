@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -32,18 +33,26 @@ class Archive:
         self.path = Path(path).resolve()
         self.head_file = HeadFile(Path(head) if head else self.beside("head"))
         with plainly(self.path):
-            self._connection = self._connect()
-            self.identity = self._fact("identity")
+            self._connection = self._open()
+            try:
+                self._begin()
+                self.identity = self._fact("identity")
+            except BaseException:
+                self._connection.close()
+                raise
 
-    def _connect(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if not self.path.is_file():
             raise StoreError(f"there is no store {self.path}; give the path of one that exists.")
-        connection = schema.connect(self.path.as_uri(), mode="rw")  # a crashed writer's journal has to be rolled back
-        if schema.version_of(connection) == 0:
+        return schema.connect(self.path.as_uri(), mode="rw")  # a crashed writer's journal has to be rolled back
+
+    def _begin(self) -> None:
+        """Refuse a file that is not a store of this version."""
+        version = schema.version_of(self._connection)
+        if version == 0:
             raise StoreError(f"the file {self.path} is empty, and not a store; give the path of one.")
-        if schema.version_of(connection) < schema.LATEST:
+        if version < schema.LATEST:
             raise StoreError(f'the store {self.path} has an older version; "penstock run" brings it up to date.')
-        return connection
 
     def __enter__(self) -> Self:
         return self
@@ -114,8 +123,7 @@ class Archive:
 
     def recheck(self, account: Account) -> None:
         """Make sure that the latest records are what was written: each that is read has its link checked."""
-        for _ in self.records(account, after=self._recent(account)):
-            pass
+        deque(self.records(account, after=self._recent(account)), maxlen=0)
 
     def resume(self, account: Account) -> Saved:
         """What is needed to go on."""
@@ -170,8 +178,7 @@ class Archive:
 
     def state(self, account: Account) -> SavedState | None:
         """The latest saved state."""
-        query = "SELECT t, public, sealed, link FROM states WHERE stream = ?"
-        row = self._select(query, account.number)
+        row = self._select("SELECT t, public, sealed, link FROM states WHERE stream = ?", account.number)
         if row is None:
             return None
         with plainly(self.path):

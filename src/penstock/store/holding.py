@@ -47,10 +47,13 @@ class Holding(Archive):
         self._held: dict[int, tuple[Account, WriterLock]] = {}
         super().__init__(path, head=head)
 
-    def _connect(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         if not self.path.exists():
             self.head_file.require_unused()  # before anything is made
-        self._connection = schema.connect(self.path.as_uri(), mode="rwc")
+        return schema.connect(self.path.as_uri(), mode="rwc")
+
+    def _begin(self) -> None:
+        """Bring the file up to date, or make it."""
         schema.version_of(self._connection)  # refuses another program's file before anything in it is changed
         schema.begin(self._connection)
         if schema.version_of(self._connection) < schema.LATEST:
@@ -58,7 +61,6 @@ class Holding(Archive):
                 if schema.version_of(self._connection) == 0:
                     self._make()
                 schema.upgrade(self._connection)
-        return self._connection
 
     def _make(self) -> None:
         """A new store: first the files beside it, so that whatever has tables has these too."""

@@ -38,9 +38,12 @@ LATEST = len(VERSIONS)
 def connect(path: str, *, mode: str) -> sqlite3.Connection:
     """A connection whose commits have reached the disk when they return."""
     connection = sqlite3.connect(f"{path}?mode={mode}", uri=True, isolation_level=None, timeout=5)
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA secure_delete = ON")
-    connection.execute("PRAGMA foreign_keys = ON")
+    try:
+        for setting in ("synchronous = FULL", "secure_delete = ON", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {setting}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
