@@ -76,9 +76,8 @@ class Archive:
         row = self._stream(name)
         last = self._select("SELECT t, link FROM releases WHERE stream = ? ORDER BY t DESC LIMIT 1", row.number)
         with plainly(self.path):
-            declared, (t, link) = row.declaration(), last or (0, row.link)
-            bins = len(declared["bins"])
-            return Account(row.number, name, declared["mechanism"], bins, t, bytes(link), announced=announced)
+            said, (t, link) = row.declaration(), last or (0, row.link)
+            return Account(row.number, name, said["mechanism"], len(said["bins"]), t, bytes(link), announced=announced)
 
     def streams(self) -> dict[str, Declaration]:
         """The declaration of every stream."""
