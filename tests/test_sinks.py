@@ -2,6 +2,7 @@
 
 import csv
 import gc
+import importlib
 import json
 import resource
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from penstock.errors import BadInput
 from penstock.streams.formats import Csv, Format, Jsonl
 from penstock.types import Cause, Published
 
-pq = pytest.importorskip("pyarrow.parquet")
+pq: Any = importlib.import_module("pyarrow.parquet")
 
 BINS = ("north", "south")
 AFTER = ["kind", "noise_sd", "charged", "remaining", "cause", "mechanism", "version", "sequence", "link"]

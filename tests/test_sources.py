@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import gzip
+import importlib
 import io
 import json
 import warnings
@@ -21,10 +22,10 @@ from penstock.streams import Calendar, FrameSource, Source
 from penstock.streams.text import JsonlSource
 from penstock.types import Snapshot, unseal
 
-pd = pytest.importorskip("pandas")
-pl = pytest.importorskip("polars")
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
+pd: Any = importlib.import_module("pandas")
+pl: Any = importlib.import_module("polars")
+pa: Any = importlib.import_module("pyarrow")
+pq: Any = importlib.import_module("pyarrow.parquet")
 
 SECRET = "31337"
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(
