@@ -89,14 +89,18 @@ class Desk:
         self._paid_by_bin: dict[str | None, Ints] = {}
 
     def check(self, snapshot: Snapshot) -> None:
-        """Refuse a snapshot that cannot be the next one."""
+        """Refuse a snapshot that cannot be the next one, or comes after the stream was to stop."""
+        self._require_shape(snapshot)
+        self.ledger.check(snapshot.t, snapshot.present)
+        self.model.require_going_on(snapshot.t)
+
+    def _require_shape(self, snapshot: Snapshot) -> None:
         if snapshot.bins != self.bins:
             raise BadInput(f"the stream has {self.bins} bins and this snapshot {snapshot.bins}; pass all bins, always.")
-        self.ledger.check(snapshot.t, snapshot.present)
 
     def begin_unit(self, snapshot: Snapshot) -> None:
         """Turn to the next time unit, under a fresh key."""
-        self.check(snapshot)
+        self._require_shape(snapshot)
         self.ledger.advance(snapshot.t, snapshot.present)
         self.noise.rekey()
         self._paid_by_bin.clear()

@@ -16,7 +16,7 @@ from typing import Any
 
 from penstock.charges import Charge, Fact, Point, Span, Touch
 from penstock.epsilon import Epsilon, EpsilonField
-from penstock.errors import BadInput, BadState, BudgetExceeded, HorizonReached, OutOfOrder
+from penstock.errors import BadInput, BadState, BudgetExceeded, OutOfOrder
 from penstock.meters import NOBODY, Meter, Roll
 from penstock.models import MContext, PrivacyModel
 
@@ -98,21 +98,23 @@ class Ledger:
         """Refuse what ``advance`` would refuse, and change nothing."""
         if t != self.t + 1:
             raise OutOfOrder(f"time units come one after another; expected t={self.t + 1}, got t={t}.")
-        if self.model.horizon_bound and t > self.model.window:
-            raise HorizonReached(f"the stream was declared for {self.model.window} time units; t={t} is past that.")
         if self._roll:
             self._roll.check(present)
 
     def advance(self, t: int, present: Sequence[str] | None) -> None:
-        """Move to unit ``t``, which must be the next one."""
+        """Move to unit ``t``, which must be the next one. Past a horizon meters stand still: nothing is handed back."""
         self.check(t, present)
         rows = self._roll.rows(present) if self._roll else NOBODY
         self.t, self.charged = t, 0
+        if self._over:
+            return
         for meter in self._meters():
             meter.advance(rows)
 
     def can(self, span: int | None = None, /, **envelopes: Epsilon) -> bool:
         """Whether these charges could all be made at the current unit, and the open ``span`` read there as well."""
+        if self._over:
+            return False
         reading = self._spans[span].envelope if span is not None else None
         total = sum(e.nano for name, e in envelopes.items() if known(name))
         if _read(self._meter, span) + total > self.model.epsilon.nano:
@@ -127,7 +129,7 @@ class Ledger:
 
     def remaining(self, envelope: str | None = None) -> Epsilon:
         """What can still be spent at the current unit, in all or from one envelope."""
-        left = self.model.epsilon.nano - self._meter.total
+        left = 0 if self._over else self.model.epsilon.nano - self._meter.total
         if envelope is not None and known(envelope) in self._caps:
             meter, limit = self._caps[envelope]
             left = min(left, limit - meter.total)
@@ -135,6 +137,8 @@ class Ledger:
 
     def remaining_next(self) -> Epsilon:
         """The most that the next unit can cost, before it has begun."""
+        if self.model.is_over(self.t + 1):
+            return Epsilon.of_nano(0)
         return Epsilon.of_nano(self.model.epsilon.nano - self._meter.total + self._meter.leaving)
 
     def lose(self, most: Epsilon) -> None:
@@ -234,6 +238,11 @@ class Ledger:
         for meter, limit in self._caps.values():
             meter.forget(limit)
 
+    @property
+    def _over(self) -> bool:
+        """Whether the current unit lies past the horizon, so that nothing of it can be paid for."""
+        return self.model.is_over(self.t)
+
     def _meters(self, envelope: str | None = None) -> list[Meter]:
         if envelope is None:
             return [self._meter, *(meter for meter, _ in self._caps.values())]
@@ -253,7 +262,7 @@ class Ledger:
 
     def _require(self, e: Epsilon, envelope: str, within: Epsilon) -> None:
         capped = self._caps.get(known(envelope))
-        fits = self._meter.total + e.nano <= self.model.epsilon.nano
+        fits = not self._over and self._meter.total + e.nano <= self.model.epsilon.nano
         if not fits or (capped and capped[0].total + within.nano > capped[1]):
             raise self.refusal(e.nano, envelope)
 

@@ -18,18 +18,19 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
-from typing import Any, ClassVar, Literal
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from penstock.epsilon import EpsilonField, Number, as_fraction
-from penstock.errors import BadInput, BadPresence
+from penstock.errors import BadInput, BadPresence, HorizonReached
 from penstock.meters import Meter, PresenceMeter, WindowMeter
 from penstock.types import Ints, as_counts
 
 Neighbours = Literal["add-remove", "replace"]
+OnHorizon = Literal["stop", "republish"]
 Presence = Sequence[Sequence[str]]
 
 
@@ -63,6 +64,13 @@ class PrivacyModel:
     def meter(self) -> Meter:
         """A meter of this model's protected sets."""
         return WindowMeter(self.window)
+
+    def is_over(self, t: int) -> bool:
+        """Whether unit ``t`` lies past the horizon, where nobody is protected, so that nothing may be read."""
+        return self.horizon_bound and t > self.window
+
+    def require_going_on(self, t: int) -> None:
+        """Refuse unit ``t`` if the stream was to stop before it."""
 
     def neighbouring(self, counts: ArrayLike, rng: np.random.Generator, presence: Presence | None = None) -> Ints:
         """A random neighbour of the stream ``counts`` (one row a time unit), for checks and audits."""
@@ -111,14 +119,31 @@ class WEvent(PrivacyModel):
 
 @dataclass(frozen=True, kw_only=True)
 class UserLevel(PrivacyModel):
-    """Hides a user altogether, over a stream of at most ``horizon`` time units."""
+    """Hides a user altogether, over a stream of at most ``horizon`` time units.
+
+    What comes after them is refused (``on_horizon="stop"``), or is not looked at: the last release is repeated for
+    nothing (``"republish"``). That rule is no part of the promise, so a stream may be taken up with another one.
+    """
 
     horizon: int
+    on_horizon: OnHorizon = field(default="stop", compare=False, repr=False)
     horizon_bound: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.on_horizon not in get_args(OnHorizon):
+            raise BadInput(f'on_horizon must be "stop" or "republish"; got {self.on_horizon!r}.')
 
     @property
     def window(self) -> int:
         return self.horizon
+
+    def require_going_on(self, t: int) -> None:
+        if self.is_over(t) and self.on_horizon == "stop":
+            raise HorizonReached(
+                f"the stream was declared for {self.horizon} time units and t={t} is past that; begin a new stream, or"
+                ' repeat its last release from here on with on_horizon="republish".'
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,9 +203,9 @@ MODELS: dict[str, type[PrivacyModel]] = {
 
 
 def described(model: PrivacyModel) -> dict[str, Any]:
-    """The model as plain data, for files: ``{"name": "w-event", "epsilon": "1", "w": 120, ...}``."""
+    """What the model promises as plain data, for files: ``{"name": "w-event", "epsilon": "1", "w": 120, ...}``."""
     name = next(name for name, known in MODELS.items() if known is type(model))
-    values = {field.name: getattr(model, field.name) for field in fields(model)}
+    values = {field.name: getattr(model, field.name) for field in fields(model) if field.compare}
     plain = {key: int(value) if isinstance(value, np.integer) else value for key, value in values.items()}
     return {"name": name} | plain | {"epsilon": str(model.epsilon)}
 
@@ -218,6 +243,25 @@ def at_least_one(name: str, value: object) -> None:
     """Refuse what is not a whole number of 1 or more."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
         raise BadInput(f"{name} must be a whole number of 1 or more; got {value!r}.")
+
+
+def above(name: str, value: Number, low: int) -> None:
+    """Refuse a number that is not above a public bound."""
+    if not as_fraction(value) > low:
+        raise BadInput(f"{name} must be above {low}; got {value}.")
+
+
+def not_negative(name: str, value: Number) -> None:
+    """Refuse a number below 0."""
+    if as_fraction(value) < 0:
+        raise BadInput(f"{name} must be 0 or more; got {value}.")
+
+
+def one_of(name: str, value: object, known: Iterable[str]) -> None:
+    """Refuse a word that is not one of those known."""
+    words = list(known)
+    if value not in words:
+        raise BadInput(f"{name} must be one of {', '.join(words)}; got {value!r}.")
 
 
 def within(name: str, value: Number, low: int, high: int) -> None:

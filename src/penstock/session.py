@@ -69,7 +69,8 @@ class Session:
         )
         player = Player(entry.answers, attrgetter("verb"), otherwise)
         self._answers = partial(_without_secrets, player, otherwise)
-        release = self.step(self.blank(entry.t))
+        over = self.mechanism.model.is_over(entry.t)
+        release = (self.pass_over if over else self.step)(self.blank(entry.t))
         self.source = entry.whole(self.source)
         told = (release.charged, self.facts) == (entry.charged, entry.facts) and not player.tape
         if not told or not np.array_equal(release.values, self.source.values):
@@ -116,7 +117,7 @@ class Session:
         t = self.ledger.t
         hides = any(question.hides for question, _ in self._recorder.tape)
         present = isinstance(self.mechanism.model, MContext)
-        decided = cause is Cause.DECIDED and self._given_up is None
+        decided = cause in (Cause.DECIDED, Cause.OVER) and self._given_up is None
         if decided and not (hides or present) and t - self._saved_at < STATE_EVERY:
             return None
         self._saved_at, self._given_up = t, None

@@ -171,6 +171,7 @@ class Cause(StrEnum):
     FAILED = "failed"  # the step failed; its charge is spent, republished
     LOST = "lost"  # the process died in the step; its charge is spent, republished
     MISSING = "missing"  # there was no input for this unit; republished
+    OVER = "over"  # the horizon is over; nothing was read, republished
     ADOPTED = "adopted"  # published from a newer copy of the store, which is gone; values unknown, budget spent
 
 

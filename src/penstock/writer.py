@@ -142,7 +142,8 @@ class Writer:
             self.store.intend([intent])
         self._drawn = intent.t
         try:
-            release, cause = self._session.step(snapshot), Cause.DECIDED
+            over = self._mechanism.model.is_over(snapshot.t)
+            release, cause = self._session.step(snapshot), Cause.OVER if over else Cause.DECIDED
         except Exception as fault:
             release, cause = self._passed_over(snapshot, fault, intent.most)
         self.store.at("draw")
@@ -152,6 +153,7 @@ class Writer:
         """The next unit has no input: its release is the one before, for nothing."""
         self._require_ready()
         blank = self._session.blank(self._session.ledger.t + 1, label)
+        self._session.check(blank)
         return self._packed(self._session.pass_over(blank), Cause.MISSING, blank.label)
 
     def _waiting(self) -> Pending | None:
@@ -243,6 +245,7 @@ class Writer:
 
     def _adopt(self, until: int) -> None:
         """Units up to ``until`` were published from a store that is gone: nothing is spent while a window holds one."""
+        self._mechanism.model.require_going_on(until)
         pending = []
         for t in range(self.t + 1, until + 1):
             blank = self._session.blank(t)

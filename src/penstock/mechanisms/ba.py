@@ -3,17 +3,19 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from penstock.mechanisms.base import Mechanism, state
+from penstock.mechanisms.base import state
+from penstock.mechanisms.bd import BD
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.types import Release, Snapshot
 
 
 @dataclass(kw_only=True)
-class BA(Mechanism):
+class BA(BD):
     """Publish when the counts have moved further than fresh noise would, with the budget that skipped units left over.
 
     (Kellaris et al. 2014.) Every unit has the same share; a release absorbs the shares of the units skipped before it,
-    and as many units after it are nullified in return. Best on streams that move seldom.
+    and as many units after it are nullified in return. Best on streams that move seldom. ``groups`` and ``shift`` are
+    those of BD.
 
     >>> from penstock.publisher import publish
     >>> from penstock.streams import Stream
@@ -35,21 +37,19 @@ class BA(Mechanism):
     published: int = state(0)  # l: when the last fresh release was made
     absorbed: int = state(0)  # how many shares it took
 
-    def validate(self) -> None:
-        self.require_spendable(self.model.epsilon / 2 / self.model.window)
-
     def begin(self) -> None:
-        half = self.model.epsilon / 2
-        self.share = half / self.model.window
-        self.curator.cap(decide=half, publish=half)
+        super().begin()
+        self.share = self.publish_budget / self.model.window
 
     def decide(self, snapshot: Snapshot) -> Release:
         resumes = self.published + max(self.absorbed - 1, 0)  # the last nullified unit
         if snapshot.t <= resumes:
             return self.republish(snapshot)
-        moved = self.distance(snapshot, self.share)  # line 1
+        columns = self.columns()
+        moved = self.moved(snapshot, self.per_unit, columns)  # line 1
         shares = min(snapshot.t - resumes, self.model.window)
-        if self.worth_publishing(moved, self.share * shares):
-            self.published, self.absorbed = snapshot.t, shares
-            return self.publish(snapshot, self.share * shares)
-        return self.republish(snapshot)
+        due = self.worth_publishing(moved, self.share * shares)
+        if not due.any():
+            return self.republish(snapshot)
+        self.published, self.absorbed = snapshot.t, shares
+        return self.publish(snapshot, self.share * shares, due[columns])

@@ -12,6 +12,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from penstock import codec, sealing
 from penstock.curator import Curator
@@ -19,8 +20,8 @@ from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput, BadState, NotProven
 from penstock.models import PrivacyModel
 from penstock.proofs import PROVED, proof_of
-from penstock.queries import Counts, Distance
-from penstock.types import Floats, Ints, Kind, Release, Snapshot
+from penstock.queries import LARGEST_REFERENCE, Counts, Distance, GroupDistances
+from penstock.types import Floats, Ints, Kind, Mask, Release, Snapshot
 
 
 class State(NamedTuple):
@@ -97,18 +98,34 @@ class Mechanism(ABC):
     def decide(self, snapshot: Snapshot) -> Release:
         """The release of this time unit."""
 
-    def publish(self, snapshot: Snapshot, e: Epsilon) -> Release:
-        """A fresh release of all bins, for ``e``."""
-        values = self.curator.ask(snapshot, Counts(), e)
-        return self._released(snapshot, values, Kind.FRESH, np.full(self.curator.bins, self.curator.noise_sd(e)))
+    def publish(self, snapshot: Snapshot, e: Epsilon, bins: Mask | None = None) -> Release:
+        """A fresh release for ``e``: of all bins, or of those in ``bins``, the others as they were."""
+        noise_sd = self.curator.noise_sd(e)
+        if bins is None or bins.all():
+            return self.released(snapshot, self.curator.ask(snapshot, Counts(), e), Kind.FRESH, noise_sd)
+        values = self.last.values.copy()
+        values[bins] = self.curator.ask(snapshot, Counts(), e, bins=bins)
+        kinds = np.where(bins, Kind.FRESH, Kind.REPUBLISHED)
+        return self.released(snapshot, values, kinds, np.where(bins, noise_sd, self.last.noise_sd))
 
     def republish(self, snapshot: Snapshot) -> Release:
         """The last release once more, for nothing."""
-        return self._released(snapshot, self.last.values, Kind.REPUBLISHED, self.last.noise_sd)
+        return self.released(snapshot, self.last.values, Kind.REPUBLISHED, self.last.noise_sd)
 
-    def distance(self, snapshot: Snapshot, e: Epsilon) -> int:
-        """How far, in L1, the counts are from the last release, for ``e``."""
-        return int(self.curator.ask(snapshot, Distance(self.last.values), e, envelope="decide")[0])
+    def released(self, snapshot: Snapshot, values: Ints | Floats, kind: ArrayLike, noise_sd: ArrayLike) -> Release:
+        """A release of values that were computed from paid answers; what is not whole is rounded."""
+        if values.dtype.kind == "f":
+            values = np.rint(np.clip(values, -LARGEST_REFERENCE, LARGEST_REFERENCE))
+        whole, bins = np.asarray(values, np.int64), self.curator.bins
+        kinds, spread = np.full(bins, kind, np.int8), np.full(bins, noise_sd, np.float64)
+        return Release(snapshot.t, whole, kinds, spread, self.curator.charged())
+
+    def moved(self, snapshot: Snapshot, e: Epsilon, labels: Ints) -> Floats:
+        """How far the counts are from the last release, as the mean L1 distance in each group of bins, for ``e``."""
+        grouped = labels.any()
+        query = GroupDistances(labels, self.last.values) if grouped else Distance(self.last.values)
+        moved: Floats = self.curator.ask(snapshot, query, e, envelope="decide") / np.bincount(labels)
+        return moved
 
     def require_spendable(self, *shares: Epsilon) -> None:
         """For ``validate``: refuse an epsilon that is gone before it is divided up."""
@@ -118,9 +135,10 @@ class Mechanism(ABC):
                 " nano-epsilon at least; use a larger epsilon or a shorter window."
             )
 
-    def worth_publishing(self, moved: int, e: Epsilon) -> bool:
-        """Whether the mean distance per bin reaches the noise of a fresh release: moved / d >= s1 / e, and e > 0."""
-        return e.nano > 0 and moved * e.nano >= self.curator.bins * self.model.sensitivity * NANO
+    def worth_publishing(self, moved: Floats, e: Epsilon) -> Mask:
+        """Which mean distances reach the noise of a fresh release, s1 / e; none if there is nothing to spend."""
+        worth: Mask = moved >= self.model.sensitivity * NANO / e.nano if e else np.zeros(len(moved), np.bool_)
+        return worth
 
     # ---- for the loop around it -------------------------------------------------------------------------------------
 
@@ -139,6 +157,9 @@ class Mechanism(ABC):
 
     def step(self, snapshot: Snapshot) -> Release:
         """One time unit: check the snapshot, decide, remember. A step that fails leaves its charges spent."""
+        self.model.require_going_on(snapshot.t)
+        if self.model.is_over(snapshot.t):
+            return self.pass_over(snapshot)
         self.curator.begin_unit(snapshot)
         try:
             self.last = self.decide(snapshot)
@@ -197,9 +218,6 @@ class Mechanism(ABC):
 
     def _state_fields(self) -> list[Field[Any]]:
         return [kept for kept in fields(self) if kept.metadata.get("state")]
-
-    def _released(self, snapshot: Snapshot, values: Ints, kind: Kind, noise_sd: Floats) -> Release:
-        return Release(snapshot.t, values, np.full(self.curator.bins, kind, np.int8), noise_sd, self.curator.charged())
 
 
 def _plain(value: Any) -> Any:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from penstock.mechanisms.base import Mechanism
-from penstock.models import DeltaNeighbourhood, EventLevel, MContext, UserLevel, WEvent
+from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
 from penstock.types import Release, Snapshot
 
 
@@ -25,7 +25,7 @@ class Uniform(Mechanism):
     3 [7] 0.25
     """
 
-    proven_for: ClassVar = (EventLevel, WEvent, UserLevel, MContext, DeltaNeighbourhood)
+    proven_for: ClassVar[tuple[type[PrivacyModel], ...]] = (EventLevel, WEvent, UserLevel, MContext, DeltaNeighbourhood)
     paper: ClassVar = "Kellaris et al. 2014"
 
     def validate(self) -> None:
