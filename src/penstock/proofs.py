@@ -52,9 +52,15 @@ def read_proof(path: Path) -> Proof:
 
 
 def fingerprint(mechanism: type) -> str:
-    """A hash of the class's syntax tree without docstrings."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(mechanism)))
+    """A hash of the class's syntax tree without docstrings, and of those of the mechanisms it is built on."""
+    lineage = [mechanism, *(kind for kind in mechanism.__mro__[1:] if vars(kind).get("proven_for"))]
+    return hashlib.sha256("\n".join(_bare(kind) for kind in lineage).encode()).hexdigest()[:16]
+
+
+def _bare(kind: type) -> str:
+    """The code of a class without its docstrings."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
     for node in ast.walk(tree):
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
             node.body = node.body[1:] or [ast.Pass()]
-    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:16]
+    return ast.unparse(tree)

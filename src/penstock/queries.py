@@ -7,6 +7,7 @@ each is first cut at a public bound that keeps the sum inside 64 bits; a cut mov
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -64,7 +65,7 @@ class Counts(Query):
 
 
 class Distance(Query):
-    """The L1 distance to a public reference: one number."""
+    """The L1 distance to a public reference: one number. The triangle inequality bounds what a record moves it by."""
 
     def __init__(self, reference: ArrayLike) -> None:
         self.reference = as_reference(reference)
@@ -77,6 +78,22 @@ class Distance(Query):
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
         total: Ints = _apart(counts, self.reference, bins).sum(keepdims=True)
         return total
+
+
+class EuclideanDistance(Distance):
+    """The L2 distance, rounded down; L2 is never more than L1, and rounding whole steps down keeps them whole steps."""
+
+    def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
+        apart = np.minimum(_apart(counts, self.reference, bins), math.isqrt(LARGEST_SUM // len(counts)))
+        return np.array([math.isqrt(int(np.square(apart).sum()))])
+
+
+class LargestDistance(Distance):
+    """How far the bin that is farthest from a public reference is from it; never more than L1 either."""
+
+    def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
+        largest: Ints = _apart(counts, self.reference, bins).max(keepdims=True, initial=0)
+        return largest
 
 
 class GroupSums(Query):

@@ -26,7 +26,7 @@ from rich.table import Table
 
 from penstock import catalogue
 from penstock.errors import CheckFailed
-from penstock.models import WEvent
+from penstock.models import UserLevel, WEvent
 from penstock.publisher import Publisher
 from penstock.store import Archive, Store
 from penstock.store.account import Record
@@ -39,11 +39,11 @@ BEFORE_COMMIT = ("intent", "draw", "state", "write")
 POINTS = (*BEFORE_COMMIT, "commit", "head", "emit")
 ANYWHERE = "anywhere"
 BINS = tuple(f"bin {i}" for i in range(12))
-MODEL = WEvent(epsilon=1, w=20)
 LONGEST_LIFE = 0.08  # seconds until a process that is killed anywhere is killed
 MOST_REACHED = {"state": 2}  # a point is passed up to so many times before the kill; states are rare
 USUALLY = 20
 LONGEST_STREAM = 100_000  # a life that lasts so long has missed its point
+MODELS = (WEvent(epsilon=1, w=20), UserLevel(epsilon=1, horizon=LONGEST_STREAM))
 
 
 @dataclass
@@ -73,7 +73,8 @@ class Victim:
             if reached == point and left[reached] == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        mechanism = catalogue.made(self.mechanism, {}, MODEL)
+        proven = catalogue.mechanism(self.mechanism).proven_for
+        mechanism = catalogue.made(self.mechanism, {}, next(model for model in MODELS if type(model) in proven))
         with (
             Store(self.store, at=at) as store,
             Publisher(mechanism, store, "stream", bins=BINS) as publisher,

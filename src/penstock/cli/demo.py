@@ -124,8 +124,9 @@ def _verified(store: Path, stream: Stream) -> Trial:
 
 def _table(stream: Stream, shown: Trial, model: PrivacyModel, mechanism: str) -> Table:
     trials = {f"{mechanism}, as published above": shown}
-    with progress("Trying the others", len(catalogue.mechanisms())) as show:
-        for number, (key, kind) in enumerate(catalogue.mechanisms().items(), start=1):
+    others = {key: kind for key, kind in catalogue.mechanisms().items() if type(model) in kind.proven_for}
+    with progress("Trying the others", len(others)) as show:
+        for number, (key, kind) in enumerate(others.items(), start=1):
             trials[key] = tried(stream, kind.example(model))
             show(number)
     table = Table(title="What it made of the stream, and what others would have", title_justify="left")

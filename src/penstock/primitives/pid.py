@@ -1,0 +1,52 @@
+"""A feedback controller over published values: how far off, for how long, and getting worse or better."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import BadInput
+from penstock.models import at_least_one
+from penstock.types import Floats, Mask
+
+
+class PID:
+    """Proportional, integral and derivative terms of an error, for each of several loops by itself.
+
+    ``proportional`` weighs the latest error, ``integral`` the mean of the last ``reach`` of them, ``derivative`` the
+    slope from the one before.
+
+    >>> pid = PID(proportional=1, integral=0.5, derivative=2, reach=2)
+    >>> pid.update(1, np.array([4.0]))
+    array([6.])
+    >>> pid.update(3, np.array([2.0]))  # 2 + 0.5 * (4 + 2) / 2 + 2 * (2 - 4) / (3 - 1)
+    array([1.5])
+    """
+
+    def __init__(self, proportional: float, integral: float, derivative: float, reach: int, loops: int = 1) -> None:
+        at_least_one("reach", reach)
+        if not all(np.isfinite(weight) for weight in (proportional, integral, derivative)):
+            raise BadInput("the weights of a controller must be finite numbers.")
+        self._weights = proportional, integral, derivative
+        self._errors = np.zeros((reach, loops))  # the latest one last
+        self._seen = np.zeros(loops, np.int64)
+        self._times = np.zeros(loops, np.int64)
+
+    def update(self, t: int, errors: Floats, which: Mask | slice = slice(None)) -> Floats:
+        """The control output of the loops in ``which``, given their errors at unit ``t``."""
+        proportional, integral, derivative = self._weights
+        recent = np.vstack([self._errors[1:, which], errors])
+        seen = self._seen[which] + 1
+        means = recent.sum(axis=0) / np.minimum(seen, len(recent))
+        slopes = np.where(seen > 1, (errors - self._errors[-1, which]) / (t - self._times[which]), 0.0)
+        self._errors[:, which], self._seen[which], self._times[which] = recent, seen, t
+        output: Floats = proportional * errors + integral * means + derivative * slopes
+        return output
+
+    def save(self) -> dict[str, Any]:
+        return {"errors": self._errors.copy(), "seen": self._seen.copy(), "times": self._times.copy()}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        self._errors, self._seen = np.array(saved["errors"]), np.array(saved["seen"])
+        self._times = np.array(saved["times"])
