@@ -153,6 +153,11 @@ class Release:
     def __post_init__(self) -> None:
         self.values.setflags(write=False)
 
+    @property
+    def is_new(self) -> bool:
+        """Whether any of its values is not just repeated."""
+        return bool((self.kind != Kind.REPUBLISHED).any())
+
     def same_as(self, other: Release) -> bool:
         """Whether both releases say exactly the same."""
         return (

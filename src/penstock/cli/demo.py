@@ -23,7 +23,6 @@ from penstock.models import PrivacyModel, WEvent
 from penstock.store import Archive
 from penstock.store.verify import verify, verify_file
 from penstock.streams import Stream, synthetic
-from penstock.types import Kind
 
 STREAM = "counts"
 PATIENCE = 120  # seconds
@@ -117,7 +116,7 @@ def _verified(store: Path, stream: Stream) -> Trial:
         f"[green]verified[/]: {found.units} units, {found.charges} charges, {several(found.lost, 'unit')} lost to the"
         f" crash (spent and republished); fullest window {found.peak} of {found.model.epsilon}.\n"
     )
-    fresh = sum(bool((release.kind == Kind.FRESH).any()) for release in releases)
+    fresh = sum(release.is_new for release in releases)
     values = np.array([release.values for release in releases])
     return Trial(stream.counts, values, fresh, found.peak or found.model.epsilon)
 
@@ -133,12 +132,13 @@ def _table(stream: Stream, shown: Trial, model: PrivacyModel, mechanism: str) ->
     table.add_column("mechanism")
     for heading in ("mean error", "relative", "releases per window", "fullest window"):
         table.add_column(heading, justify="right")
-    best = min(trials, key=lambda key: trials[key].mean_error)
-    for key, each in trials.items():
+    ranked = sorted(trials, key=lambda key: trials[key].mean_error)
+    for key in ranked:
+        each = trials[key]
         cells = [
             f"{each.mean_error:.1f}",
             f"{each.relative_error:.1%}",
             f"{each.releases_per_window(model.window):.1f}",
         ]
-        table.add_row(key, *cells, f"{each.peak}", style="bold green" if key == best else None)
+        table.add_row(key, *cells, f"{each.peak}", style="bold green" if key == ranked[0] else None)
     return table

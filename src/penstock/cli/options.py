@@ -33,6 +33,9 @@ ModelName = Annotated[
 EpsilonText = Annotated[str | None, typer.Option(help="How much may be learnt about anybody.", rich_help_panel=LAW)]
 W = Annotated[int | None, typer.Option(help="Time units of a window, for w-event.", rich_help_panel=LAW)]
 Horizon = Annotated[int | None, typer.Option(help="Time units of the stream, for user-level.", rich_help_panel=LAW)]
+OnHorizon = Annotated[
+    str | None, typer.Option(help="What to do past the horizon: stop or republish.", rich_help_panel=LAW)
+]
 M = Annotated[int | None, typer.Option(help="Presences, for m-context.", rich_help_panel=LAW)]
 Steps = Annotated[int | None, typer.Option(help="Time units, for delta-neighbourhood.", rich_help_panel=LAW)]
 Neighbours = Annotated[str | None, typer.Option(help="add-remove or replace.", rich_help_panel=LAW)]

@@ -21,7 +21,7 @@ from penstock.publisher import Publisher, calendar_of
 from penstock.store import Archive, Store
 from penstock.streams import Calendar
 from penstock.streams.text import STANDARD
-from penstock.types import Cause, Kind, Published
+from penstock.types import Cause, Published
 
 HARDLY_PRIVATE = Epsilon(10)
 
@@ -46,7 +46,7 @@ class Summary:
         self.t, self.label, self.remaining = release.t, release.label, str(release.remaining)
         self.written += 1
         self.new += new
-        self.fresh += new and bool((release.kind == Kind.FRESH).any())
+        self.fresh += new and release.is_new
         self.lost += release.t >= self.before and release.cause in (Cause.LOST, Cause.FAILED)
 
     def __str__(self) -> str:
@@ -71,6 +71,7 @@ def run(
     epsilon: options.EpsilonText = None,
     w: options.W = None,
     horizon: options.Horizon = None,
+    on_horizon: options.OnHorizon = None,
     m: options.M = None,
     steps: options.Steps = None,
     neighbours: options.Neighbours = None,
@@ -86,7 +87,7 @@ def run(
     json: options.Json = False,
 ) -> None:
     """Publish histogram rows through a durable store. Kill it anywhere, run it again: it goes on where it was."""
-    windows = {"w": w, "horizon": horizon, "m": m, "steps": steps}
+    windows = {"w": w, "horizon": horizon, "on_horizon": on_horizon, "m": m, "steps": steps}
     settings = overridden(
         from_toml(config) if config else Settings(),
         input=source,

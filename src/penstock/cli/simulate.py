@@ -52,7 +52,7 @@ def simulate(
     made = {key: found for key in chosen if (found := _made(key, parameters, law, only=mechanism is not None))}
     streams = [_scaled(synthetic(kind, bins=bins, steps=length, seed=seed + i), mean) for i in range(_several(trials))]
     outcomes = _all_tried(made, streams, seed)
-    rows = [_row(key, tries, law) for key, tries in outcomes.items()]
+    rows = sorted((_row(key, tries, law) for key, tries in outcomes.items()), key=lambda row: row["mean_error"])
     if json:
         as_json({"stream": kind, "bins": bins, "length": length, "simulated": True, "mechanisms": rows})
     else:
@@ -60,7 +60,7 @@ def simulate(
         title = f"{shape}; epsilon {law.epsilon} in {law.window}"
         results.print(_table(title, rows))
     if to:
-        best = min(rows, key=lambda row: row["mean_error"])["mechanism"]
+        best = rows[0]["mechanism"]
         _draw(
             outcomes[best][0], f"{best} on a made-up {kind} stream, epsilon = {law.epsilon} in {law.window} units", to
         )
@@ -120,11 +120,10 @@ def _table(title: str, rows: list[dict[str, Any]]) -> Table:
     table.add_column("mechanism")
     for heading in ("mean error", "range", "relative", "releases per window", "fullest window"):
         table.add_column(heading, justify="right")
-    best = min((row["mean_error"] for row in rows), default=0)
     for row in rows:
         span = f"{row['lowest']:.0f}-{row['highest']:.0f}"
         cells = [f"{row['mean_error']:.1f}", span, f"{row['relative_error']:.1%}", f"{row['releases_per_window']:.1f}"]
-        style = "bold green" if row["mean_error"] == best else None
+        style = "bold green" if row is rows[0] else None
         table.add_row(row["mechanism"], *cells, row["fullest_window"], style=style)
     return table
 

@@ -11,7 +11,7 @@ from penstock.epsilon import Epsilon
 from penstock.mechanisms.base import Mechanism
 from penstock.noise import Noise
 from penstock.streams import Stream
-from penstock.types import Ints, Kind
+from penstock.types import Ints
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Trial:
         return float((np.abs(self.values - self.truth) / np.maximum(self.truth, 1)).mean())
 
     def releases_per_window(self, window: int) -> float:
-        """How many fresh releases a window has on average."""
+        """How many releases that are not just repeated a window has on average."""
         return self.fresh * min(window, len(self.truth)) / len(self.truth)
 
 
@@ -43,5 +43,5 @@ def tried(stream: Stream, mechanism: Mechanism, noise: Noise | None = None) -> T
     curator = Curator(mechanism.model, stream.bins, noise=noise)
     mechanism.start(curator)
     releases = [mechanism.step(snapshot) for snapshot in stream]
-    fresh = sum(bool((release.kind == Kind.FRESH).any()) for release in releases)
+    fresh = sum(release.is_new for release in releases)
     return Trial(stream.counts, np.array([release.values for release in releases]), fresh, curator.ledger.audit().peak)
