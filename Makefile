@@ -1,10 +1,11 @@
-# make demo . make test . make check . make bench . make crash: each makes the virtual environment it needs.
+# make demo . make test . make check . make bench . make papers . make crash: each makes the environment it needs.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCE := pyproject.toml
+DATA   ?= $(PENSTOCK_DATA)
 
-.PHONY: help demo test check bench crash clean
+.PHONY: help demo test check bench papers crash clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -41,6 +42,9 @@ check: $(VENV)/.check ## formatting, lint, types, direction of imports
 
 bench: $(VENV)/.test ## measure speed and durability as ratios of one run, about seven minutes
 	$(BIN)/python -m penstock.bench
+
+papers: $(VENV)/.test ## compare errors with published ones on the streams in DATA=folder (or PENSTOCK_DATA), a few minutes
+	$(BIN)/python -m penstock.bench.papers --data "$(DATA)"
 
 crash: $(VENV)/.test ## kill publishers at every point where it hurts, and 250 times anywhere
 	$(BIN)/python -m penstock.audit.crash --kills 250

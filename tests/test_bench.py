@@ -1,5 +1,6 @@
 """The speed bench runs, and its verdicts follow from its figures. The bars themselves are for a quiet machine."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from penstock.bench.speed import Result
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"ROUNDS": 2, "LONG_STREAM": 2000, "CHUNK": 20}.items():
+    for name, value in {"ROUNDS": 2, "LONG_STREAM": 2000, "CHUNK": 20, "SLOW_CHUNK": 2}.items():
         monkeypatch.setattr(speed, name, value)
 
 
@@ -29,7 +30,7 @@ def test_durability_is_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_every_figure_is_measured() -> None:
     done: list[int] = []
     results = [speed.against_numpy(), speed.against_opendp(), speed.bd_step(3), speed.timing_leak(400)]
-    results += speed.flat(done.append)
+    results += [speed.against_plain(2, bar=1), *speed.flat(done.append)]
     assert sum(done) == speed.LONG_STREAM
     assert all(result.value >= 0 for result in results)
     assert all(result.value > 0 for result in results if result.unit == "x")
@@ -42,6 +43,14 @@ def test_a_bar_is_met_or_missed(value: float, at_least: bool, met: bool) -> None
     assert Result("figure", value, "x", bar=2, at_least=at_least).met is met
 
 
+def test_both_steps_of_spas_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transcription is the numerator, and more is better."""
+    taken = itertools.cycle([5.0, 1.0])
+    monkeypatch.setattr(speed, "_seconds", lambda call: next(taken))
+    result = speed.against_plain(1, bar=5)
+    assert (result.value, result.bar, result.at_least, result.met) == (5, 5, True, True)
+
+
 @pytest.mark.parametrize(("value", "code"), [(1.0, 0), (3.0, 1)])
 def test_a_missed_bar_is_an_exit_code(
     value: float, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -49,6 +58,7 @@ def test_a_missed_bar_is_an_exit_code(
     for name in ("against_numpy", "against_opendp", "bd_step_wide", "timing_leak"):
         monkeypatch.setattr(speed, name, lambda: Result("figure", value, "x", bar=2))
     monkeypatch.setattr(speed, "bd_step", lambda bins: Result("step", value, "x", bar=2))
+    monkeypatch.setattr(speed, "against_plain", lambda bins, bar: Result("step", 1, "x", bar=2))
     monkeypatch.setattr(speed, "flat", lambda advance: [])
     for name in ("release_alone", "releases_together"):
         monkeypatch.setattr(durable, name, lambda: Result("figure", value, "x", bar=2))

@@ -23,6 +23,8 @@ def main() -> int:
             speed.bd_step(1),
             speed.bd_step(100),
             speed.bd_step_wide(),
+            speed.against_plain(1, bar=5),
+            speed.against_plain(64, bar=50),
             speed.timing_leak(),
             *speed.flat(partial(progress.advance, task)),
             durable.release_alone(),

@@ -1,4 +1,4 @@
-"""How fast the kernel is: exact noise against numpy and OpenDP, a step of BD, and whether either grows or leaks."""
+"""How fast the kernel is: exact noise against numpy and OpenDP, steps of BD and SPAS, and what grows or leaks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from penstock.bench.plain import PlainSPAS
 from penstock.catalogue import mechanism
 from penstock.curator import Curator
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
 from penstock.models import WEvent
-from penstock.noise import SecureNoise
+from penstock.noise import SecureNoise, SimulationNoise
 from penstock.streams import synthetic
 from penstock.types import Floats, Snapshot
 
@@ -26,6 +27,7 @@ ROUNDS = 15
 LONG_STREAM = 1_000_000
 YOUNG = 1_000
 CHUNK = 500
+SLOW_CHUNK = 100
 
 Advance = Callable[[int], None]
 
@@ -74,6 +76,17 @@ def bd_step_wide() -> Result:
     _walk(walker, 1)
     seconds = [_seconds(lambda: _walk(walker, 1)) for _ in range(steps)]
     return Result(f"BD step, d={bins:,} (mean of {steps})", 1000 * float(np.mean(seconds)), "ms", 10)
+
+
+def against_plain(bins: int, bar: float) -> Result:
+    """A step of SPAS transcribed into plain Python over one of ours, both with numpy's noise, round-robin in chunks."""
+    model = WEvent(epsilon=1, w=120)
+    ours = _walker(mechanism("spas")(model=model).start(Curator(model, bins, noise=SimulationNoise(1))))
+    theirs = _plain_walker(PlainSPAS(1.0, model.w, bins, seed=1))
+    for walker in (ours, theirs):
+        _walk(walker, 3 * model.w)  # the warm-up, and the two windows that the transcription looks back at
+    ratio = _ratio(lambda: _walk(theirs, SLOW_CHUNK), lambda: _walk(ours, SLOW_CHUNK))
+    return Result(f"SPAS in plain Python / SPAS step, d={bins}", ratio, "x", bar, at_least=True)
 
 
 def flat(advance: Advance) -> list[Result]:
@@ -128,6 +141,13 @@ def _walker(publishing: Mechanism, rows: int = 5000) -> Iterator[float]:
     counts = synthetic("jumps", bins=publishing.curator.bins, steps=rows, seed=3).counts
     for t in itertools.count(1):
         yield float(publishing.step(Snapshot(t, counts[t % len(counts)])).values[0])
+
+
+def _plain_walker(publishing: PlainSPAS, rows: int = 5000) -> Iterator[float]:
+    """The same walk for the transcription, which takes its rows as lists."""
+    counts = synthetic("jumps", bins=publishing.bins, steps=rows, seed=3).counts.tolist()
+    for t in itertools.count(1):
+        yield publishing.step(counts[t % len(counts)])[0]
 
 
 def _walk(walker: Iterator[float], steps: int) -> None:

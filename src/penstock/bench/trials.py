@@ -1,0 +1,126 @@
+"""Many runs of mechanisms over streams whose truth is at hand, spread over processes, and what they come to."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock.bench.plain import Faults, PlainSPAS
+from penstock.catalogue import mechanism
+from penstock.curator import Curator
+from penstock.epsilon import Epsilon
+from penstock.models import WEvent
+from penstock.noise import SimulationNoise
+from penstock.streams import Stream
+from penstock.types import Floats, Ints
+
+NORMAL_95 = 1.96
+WINDOW = 120
+
+Streams = Mapping[str, Ints]
+
+
+class Setting(NamedTuple):
+    """What is run: a mechanism by its key, or the transcription of SPAS with these faults, on a stream."""
+
+    what: str | Faults
+    stream: str
+    epsilon: str
+
+
+class Run(NamedTuple):
+    """What came of one run: the mean relative error, and the spending of its fullest window over epsilon."""
+
+    error: float
+    spent: float
+
+
+class Measured(NamedTuple):
+    """The mean error of several runs, its standard deviation, their number, and the mean of their fullest windows."""
+
+    error: float
+    deviation: float
+    runs: int
+    spent: float
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the 95% interval around the mean error."""
+        return NORMAL_95 * self.deviation / math.sqrt(self.runs)
+
+    def __str__(self) -> str:
+        return f"{self.error:.3g} ± {self.half_width:.1g}"
+
+
+def measure(
+    wanted: Mapping[Setting, int], streams: Streams, workers: int, advance: Callable[[], None]
+) -> dict[Setting, Measured]:
+    """Run every setting as often as wanted, each run with a seed of its own."""
+    jobs = [(setting, seed) for setting, runs in wanted.items() for seed in range(runs)]
+    done = defaultdict(list)
+    for (setting, _), outcome in zip(jobs, _all(jobs, streams, workers), strict=True):
+        done[setting].append(outcome)
+        advance()
+    return {setting: _summary(runs) for setting, runs in done.items()}
+
+
+def _all(jobs: Sequence[tuple[Setting, int]], streams: Streams, workers: int) -> Iterator[Run]:
+    if workers == 1:
+        yield from (run(setting, seed, streams) for setting, seed in jobs)
+        return
+    # Not forked: the progress bar is a thread.
+    with ProcessPoolExecutor(workers, get_context("spawn"), _Worker.prepare, (streams,)) as pool:
+        yield from pool.map(_Worker.run, jobs)
+
+
+class _Worker:
+    """A process, which is handed the streams once."""
+
+    streams: Streams
+
+    @classmethod
+    def prepare(cls, streams: Streams) -> None:
+        cls.streams = streams
+
+    @classmethod
+    def run(cls, job: tuple[Setting, int]) -> Run:
+        return run(*job, cls.streams)
+
+
+def run(setting: Setting, seed: int, streams: Streams) -> Run:
+    """Publish a stream once, with numpy's noise of the seed."""
+    counts = streams[setting.stream]
+    if isinstance(setting.what, Faults):
+        return _plain(setting.what, float(setting.epsilon), counts, seed)
+    return _ours(setting.what, Epsilon(setting.epsilon), counts, seed)
+
+
+def _ours(key: str, epsilon: Epsilon, counts: Ints, seed: int) -> Run:
+    model = WEvent(epsilon=epsilon, w=WINDOW)
+    publishing = mechanism(key)(model=model).start(Curator(model, counts.shape[1], noise=SimulationNoise(seed)))
+    values = np.array([publishing.step(snapshot).values for snapshot in Stream(counts)])
+    peak = publishing.curator.ledger.audit().peak
+    return Run(relative_error(values, counts), peak.nano / epsilon.nano)
+
+
+def _plain(faults: Faults, epsilon: float, counts: Ints, seed: int) -> Run:
+    publishing = PlainSPAS(epsilon, WINDOW, counts.shape[1], seed=seed, faults=faults, remember=True)
+    values = np.array([publishing.step(row) for row in counts.tolist()])
+    return Run(relative_error(values, counts), publishing.fullest_window())
+
+
+def relative_error(values: Ints | Floats, counts: Ints) -> float:
+    """The mean of |published - true| / true over all bins and steps; counts of 0 divide by 1."""
+    return float((np.abs(values - counts) / np.maximum(counts, 1)).mean())
+
+
+def _summary(runs: list[Run]) -> Measured:
+    errors = np.array([run.error for run in runs])
+    spread = float(errors.std(ddof=1)) if len(runs) > 1 else 0.0
+    return Measured(float(errors.mean()), spread, len(runs), float(np.mean([run.spent for run in runs])))
