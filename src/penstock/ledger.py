@@ -86,6 +86,7 @@ class Ledger:
         self._spans: dict[int, Span] = {}
         self._roll = Roll(model.max_users) if isinstance(model, MContext) else None
         self._peak = 0
+        self._over = False  # whether the current unit lies past the horizon, so that nothing of it can be paid for
 
     def cap(self, **envelopes: Epsilon) -> None:
         """Give envelopes budgets of their own, inside the model's. Only before the first charge."""
@@ -105,7 +106,7 @@ class Ledger:
         """Move to unit ``t``, which must be the next one. Past a horizon meters stand still: nothing is handed back."""
         self.check(t, present)
         rows = self._roll.rows(present) if self._roll else NOBODY
-        self.t, self.charged = t, 0
+        self.t, self.charged, self._over = t, 0, self.model.is_over(t)
         if self._over:
             return
         for meter in self._meters():
@@ -221,6 +222,7 @@ class Ledger:
         if self.t:
             raise BadState("a state is loaded before the first unit; loading it later would hand back what was spent.")
         self.t, self.sequence, self._peak = public["t"], public["sequence"], public["peak"]
+        self._over = self.model.is_over(self.t)
         self._spans = {key: Span(a, None, e, envelope, key) for a, e, envelope, key in public["spans"]}
         kept = public if self._roll is None else sealed
         if kept is None:
@@ -237,11 +239,6 @@ class Ledger:
         self._meter.forget(self.model.epsilon.nano)
         for meter, limit in self._caps.values():
             meter.forget(limit)
-
-    @property
-    def _over(self) -> bool:
-        """Whether the current unit lies past the horizon, so that nothing of it can be paid for."""
-        return self.model.is_over(self.t)
 
     def _meters(self, envelope: str | None = None) -> list[Meter]:
         if envelope is None:

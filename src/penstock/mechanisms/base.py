@@ -110,7 +110,7 @@ class Mechanism(ABC):
 
     def republish(self, snapshot: Snapshot) -> Release:
         """The last release once more, for nothing."""
-        return self.released(snapshot, self.last.values, Kind.REPUBLISHED, self.last.noise_sd)
+        return Release(snapshot.t, self.last.values, self._repeated, self.last.noise_sd, self.curator.charged())
 
     def released(self, snapshot: Snapshot, values: Ints | Floats, kind: ArrayLike, noise_sd: ArrayLike) -> Release:
         """A release of values that were computed from paid answers; what is not whole is rounded."""
@@ -149,6 +149,8 @@ class Mechanism(ABC):
                 f"the curator enforces {curator.model}, the mechanism plans for {self.model}; they must agree."
             )
         self.curator = curator
+        self._repeated = np.full(curator.bins, Kind.REPUBLISHED, np.int8)
+        self._repeated.setflags(write=False)
         self.last = _released_before(curator.bins)
         for kept in self._state_fields():
             setattr(self, kept.name, kept.default if kept.default_factory is MISSING else kept.default_factory())

@@ -69,10 +69,8 @@ class DSAT(DSFT):
         """A controller that has seen nothing."""
         return PID(self.proportional, self.integral, self.derivative, self.reach)
 
-    def decide(self, snapshot: Snapshot) -> Release:
-        if 1 < snapshot.t <= self.burn_in:
-            return self.republish(snapshot)  # line 2
-        return super().decide(snapshot)
+    def moved_enough(self, snapshot: Snapshot) -> bool:
+        return snapshot.t > self.burn_in and super().moved_enough(snapshot)  # line 2
 
     def publish(self, snapshot: Snapshot, e: Epsilon, bins: Mask | None = None) -> Release:
         self.times = [*self.recent(snapshot.t), snapshot.t]

@@ -53,7 +53,7 @@ class DSFT(Mechanism):
     decide_share: float | None = None
     metric: Metric = "l1"
 
-    records: int = state(1)  # n0
+    records: int = state(0)  # n0; 0 until the first release
 
     def validate(self) -> None:
         within("threshold", self.threshold, 0, FARTHEST)
@@ -70,21 +70,23 @@ class DSFT(Mechanism):
         self.most = self.releases or self.usual_releases()
         decide = self.model.epsilon.share(self.share())
         self.part = (self.model.epsilon - decide) / self.most
-        self.require_spendable(self.part)
+        self.require_spendable(self.part, *([decide / (8 * self.most)] if decide else []))  # no part of a run is less
         self.segment = self.curator.segment()
         self.plan = self.planned(decide) if decide else None
 
     def decide(self, snapshot: Snapshot) -> Release:
-        if snapshot.t == 1:
-            return self.first(snapshot)  # line 3
         if self.model.horizon_bound and snapshot.t == self.model.window:
             return self.finish(snapshot)  # line 10
+        if not self.records:
+            return self.first(snapshot)  # line 3
         if self.moved_enough(snapshot):
             return self.publish(snapshot, self.part)  # line 8
         return self.republish(snapshot)  # lines 6, 9
 
     def first(self, snapshot: Snapshot) -> Release:
         """Line 3: publish; if nobody has said how many records there are, take the number from here."""
+        if not self.curator.can(publish=self.part):  # a crash has taken it
+            return self.republish(snapshot)
         release = self.publish(snapshot, self.part)
         self.records = self.total or max(int(release.values.sum()), 1)
         return release

@@ -69,6 +69,8 @@ class SPAS(Mechanism):
             return self.release(snapshot, spare)
         if not self.segment.running:
             self.segment.renew(SegmentPlan.windowed(self.count, self.decide_budget))
+        if not self.segment.can_ask(then=e):
+            return self.republish(snapshot)
         verdict = self.segment.above(snapshot, Distance(self.last.values), self.threshold(e), then=e)  # lines 3, 4
         if verdict is Verdict.ABOVE:
             return self.release(snapshot, e)  # lines 5, 6
@@ -82,7 +84,8 @@ class SPAS(Mechanism):
 
     def spare(self, t: int, e: Epsilon) -> Epsilon | None:
         """What a release may take if the budget suffices for one at every unit until the oldest leaves the window."""
-        self.times = [then for then in self.times if then > t - self.model.window]
+        while self.times and self.times[0] <= t - self.model.window:
+            del self.times[0]
         if not self.times:
             return None
         units = self.times[0] + self.model.window - t

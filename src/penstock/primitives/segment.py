@@ -55,6 +55,7 @@ class SegmentPlan:
         return self.u + self.v * self.c
 
     @staticmethod
+    @lru_cache(maxsize=64)
     def windowed(tops: int, e: Epsilon) -> SegmentPlan:
         """The least noisy plan for at most ``tops`` yeses per window from budget ``e``, segments one after another.
 
@@ -102,6 +103,13 @@ class Segment:
             raise BadInput("a segment is renewed between two runs; look at running first.")
         self.plan, self.left = plan, plan.c
 
+    def can_ask(self, then: Epsilon) -> bool:
+        """Whether a comparison could be paid now, with ``then`` for the release a yes leads to. Public."""
+        if self.plan is None or self.left == 0:
+            return False
+        decide = self.plan.v if self.running else self.plan.v + self.plan.opening
+        return self._desk.ledger.can(self._span, decide=decide, publish=then)
+
     def above(self, snapshot: Snapshot, query: Query, threshold: int, then: Epsilon) -> Verdict:
         """Compare the query (one number) with ``threshold``, keeping ``then`` free for the release a yes leads to."""
         if self.plan is None or self.left == 0:
@@ -109,7 +117,7 @@ class Segment:
         counts, whole = self._desk.counts(snapshot), as_whole(threshold)
         plan, v, ledger = self.plan, self.plan.v, self._desk.ledger
         opening = not self.running
-        if not ledger.can(self._span, decide=v + plan.opening if opening else v, publish=then):
+        if not self.can_ask(then):
             return Verdict.SKIPPED
         sensitivity = self._fixed_sensitivity(query)
         scale_of(sensitivity, plan.u.nano)  # refused now rather than when rho is drawn
