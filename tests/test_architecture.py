@@ -26,6 +26,7 @@ SECRETS = {"ledger", "noise", "unseal", "meter", "desk"}
 A_MECHANISM_MAY_IMPORT = {
     *("math", "dataclasses", "typing", "collections", "fractions", "numpy"),
     *("penstock.epsilon", "penstock.mechanisms.base", "penstock.models", "penstock.queries", "penstock.types"),
+    "penstock.parameters",
     *(f"penstock.primitives.{name}" for name in ("grouping", "kalman", "pid", "segment", "spread")),
     *(f"penstock.mechanisms.{path.stem}" for path in MECHANISMS),  # one mechanism may be built on another
 }

@@ -13,7 +13,7 @@ import pytest
 
 import penstock as ps
 from penstock.charges import Fact, recount
-from penstock.errors import OutOfOrder, PenstockError, StoreDamaged, StoreRolledBack
+from penstock.errors import OutOfOrder, PenstockError, StoreDamaged, StoreError, StoreRolledBack
 from penstock.primitives.segment import SegmentPlan
 from penstock.queries import Distance
 from penstock.session import Session
@@ -103,10 +103,13 @@ def test_adopting_one_stream_without_a_head_trusts_no_other(path: Path) -> None:
             assert publisher.t == 5
 
 
-def test_an_adoption_that_fails_trusts_nothing(path: Path) -> None:
+def test_an_adoption_that_fails_trusts_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def user(store: ps.Store, **options: Any) -> ps.Publisher:
         mechanism = ps.Uniform(model=ps.UserLevel(epsilon=1, horizon=5))
         return ps.Publisher(mechanism, store, "a", bins=BINS, **options)
+
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full.")
 
     with ps.Store(path) as store, user(store) as publisher:
         publisher.publish(unit(1))
@@ -114,8 +117,9 @@ def test_an_adoption_that_fails_trusts_nothing(path: Path) -> None:
         publisher.publish(unit(2))
     put_back(path)
     path.with_name("db.head").unlink()
+    monkeypatch.setattr(ps.Store, "adopt", full)
     with ps.Store(path) as store:
-        for options in ({"adopt": 6}, {}):
+        for options in ({"adopt": 4}, {}):
             with pytest.raises(PenstockError):
                 user(store, **options)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BadPresence
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, Neighbours, PrivacyModel, UserLevel, WEvent
-from penstock.models import within as lies_within
+from penstock.parameters import within as lies_within
 from penstock.types import Ints
 
 fixed = settings(derandomize=True, deadline=None, max_examples=200)

@@ -48,7 +48,7 @@ def test_a_horizon_ends() -> None:
     stream = ps.streams.synthetic("walk", steps=4, seed=1)
     releases = ps.publish(stream, ps.Uniform(model=ps.UserLevel(epsilon=1, horizon=3)))
     assert [next(releases).t for _ in range(3)] == [1, 2, 3]
-    with pytest.raises(HorizonReached, match="declared for 3 time units"):
+    with pytest.raises(HorizonReached, match="declared for a horizon of 3"):
         next(releases)
 
 

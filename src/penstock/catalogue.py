@@ -12,7 +12,8 @@ from typing import Any
 from penstock import mechanisms as folder
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
-from penstock.models import PrivacyModel, nearest
+from penstock.models import PrivacyModel
+from penstock.parameters import nearest
 
 
 def found_in(folder: ModuleType) -> dict[str, type[Mechanism]]:
@@ -51,23 +52,10 @@ def made(name: str, parameters: Mapping[str, Any], model: PrivacyModel) -> Mecha
                 f"{kind.__name__} has no parameter {parameter!r}; it has {', '.join(known) or 'none'}."
                 f"{nearest(parameter, known)}"
             )
-    for field in kind.parameter_fields():
-        if not _fits(parameters.get(field.name, field.default), field.default):
-            raise BadInput(
-                f"{field.name} of {kind.__name__} has a value of the wrong kind; it is usually {field.default!r}."
-            )
     try:
         return kind(model=model, **parameters)
     except TypeError:
         raise BadInput(f"a parameter of {kind.__name__} has a value of the wrong kind, or is missing.") from None
-
-
-def _fits(value: object, usual: object) -> bool:
-    """Whether a value is of the same kind as the usual one: both yes or no, both text, or both numbers."""
-    for kind in (bool, str):
-        if isinstance(usual, kind):
-            return isinstance(value, kind)
-    return not isinstance(usual, (int, float)) or (isinstance(value, (int, float)) and not isinstance(value, bool))
 
 
 def by_class_name(name: str) -> Any:

@@ -20,8 +20,9 @@ from penstock.desk import Answers, Desk, Handle, Levels, Question, as_nano, live
 from penstock.epsilon import NANO, Epsilon, Number, as_fraction
 from penstock.errors import BadInput
 from penstock.ledger import Journal, Ledger, Population
-from penstock.models import PrivacyModel, at_least_one
+from penstock.models import PrivacyModel
 from penstock.noise import Noise, SecureNoise, laplace_sd
+from penstock.parameters import at_least_one
 from penstock.primitives.grouper import Grouper
 from penstock.primitives.pool import Pool
 from penstock.primitives.segment import Segment, SegmentPlan

@@ -265,6 +265,8 @@ class Ledger:
 
     def refusal(self, nano: int, *envelopes: str) -> BudgetExceeded:
         """What to raise when a charge does not fit."""
+        if self._over:
+            return BudgetExceeded(f"t={self.t} is past the horizon, where nothing can be paid for; republish instead.")
         left = min(self.remaining(envelope) for envelope in envelopes)
         return BudgetExceeded(
             f"{Epsilon.of_nano(nano)} for {' and '.join(envelopes)} at t={self.t} exceeds the {left} that remain of the"

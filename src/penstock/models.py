@@ -15,18 +15,18 @@ user has in one unit. All of it is public, and nothing else decides a sensitivit
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penstock.epsilon import EpsilonField, Number, as_fraction
+from penstock.epsilon import EpsilonField
 from penstock.errors import BadInput, BadPresence, HorizonReached
 from penstock.meters import Meter, PresenceMeter, WindowMeter
+from penstock.parameters import at_least_one, nearest
 from penstock.types import Ints, as_counts
 
 Neighbours = Literal["add-remove", "replace"]
@@ -141,8 +141,8 @@ class UserLevel(PrivacyModel):
     def require_going_on(self, t: int) -> None:
         if self.is_over(t) and self.on_horizon == "stop":
             raise HorizonReached(
-                f"the stream was declared for {self.horizon} time units and t={t} is past that; begin a new stream, or"
-                ' repeat its last release from here on with on_horizon="republish".'
+                f"the stream was declared for a horizon of {self.horizon} and t={t} is past that; begin a new stream,"
+                ' or repeat its last release from here on with on_horizon="republish".'
             )
 
 
@@ -231,40 +231,3 @@ def model_of(description: Mapping[str, Any]) -> PrivacyModel:
     if missing:
         raise BadInput(f"the {name} model needs {' and '.join(missing)}; give it a value.")
     return model(**parameters)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint for a misspelt word, if one of those known is near."""
-    near = difflib.get_close_matches(word.lower(), known, n=1)
-    return f" Did you mean {near[0]}?" if near else ""
-
-
-def at_least_one(name: str, value: object) -> None:
-    """Refuse what is not a whole number of 1 or more."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise BadInput(f"{name} must be a whole number of 1 or more; got {value!r}.")
-
-
-def above(name: str, value: Number, low: int) -> None:
-    """Refuse a number that is not above a public bound."""
-    if not as_fraction(value) > low:
-        raise BadInput(f"{name} must be above {low}; got {value}.")
-
-
-def not_negative(name: str, value: Number) -> None:
-    """Refuse a number below 0."""
-    if as_fraction(value) < 0:
-        raise BadInput(f"{name} must be 0 or more; got {value}.")
-
-
-def one_of(name: str, value: object, known: Iterable[str]) -> None:
-    """Refuse a word that is not one of those known."""
-    words = list(known)
-    if value not in words:
-        raise BadInput(f"{name} must be one of {', '.join(words)}; got {value!r}.")
-
-
-def within(name: str, value: Number, low: int, high: int) -> None:
-    """Refuse a number that does not lie strictly between two public bounds."""
-    if not low < as_fraction(value) < high:
-        raise BadInput(f"{name} must lie between {low} and {high}; got {value}.")

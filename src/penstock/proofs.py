@@ -2,7 +2,8 @@
 
 Beside ``spas.py`` lies ``spas.md``. Its front matter names the models the proof covers (``claims``), its ``status``
 (only ``proved`` unlocks the mechanism) and ``reviewed``, a fingerprint of the class as it was when somebody last read
-proof and code side by side. The fingerprint changes with the code, not with comments, docstrings or layout.
+proof and code side by side. The fingerprint changes with the code, not with comments, docstrings or layout. It does not
+cover what the class calls: primitives, and the base of all mechanisms.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import inspect
 import textwrap
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 
 from penstock.errors import BadInput
@@ -53,7 +55,7 @@ def read_proof(path: Path) -> Proof:
 
 def fingerprint(mechanism: type) -> str:
     """A hash of the class's syntax tree without docstrings, and of those of the mechanisms it is built on."""
-    lineage = [mechanism, *(kind for kind in mechanism.__mro__[1:] if vars(kind).get("proven_for"))]
+    lineage = takewhile(lambda kind: vars(kind).get("proven_for") != (), mechanism.__mro__)  # down to Mechanism itself
     return hashlib.sha256("\n".join(_bare(kind) for kind in lineage).encode()).hexdigest()[:16]
 
 

@@ -84,8 +84,7 @@ class EuclideanDistance(Distance):
     """The L2 distance, rounded down; L2 is never more than L1, and rounding whole steps down keeps them whole steps."""
 
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
-        apart = np.minimum(_apart(counts, self.reference, bins), math.isqrt(LARGEST_SUM // len(counts)))
-        return np.array([math.isqrt(int(np.square(apart).sum()))])
+        return np.array([math.isqrt(_sum_of_squares(_apart(counts, self.reference, bins)))])
 
 
 class LargestDistance(Distance):
@@ -229,6 +228,16 @@ def as_reference(values: ArrayLike) -> Ints:
 def _apart(counts: Ints, reference: Ints, bins: Bins | None) -> Ints:
     apart = counts - reference if bins is None else counts[bins] - reference[bins]
     return _cut(np.abs(apart, out=apart), LARGEST_REFERENCE + LARGEST_COUNT)
+
+
+def _sum_of_squares(values: Ints) -> int:
+    """Exact, whatever the values: from digits of 21 bits, and 2**20 values at a time, so that 64 bits are enough."""
+    total = 0
+    for start in range(0, len(values), 2**20):
+        piece = values[start : start + 2**20]
+        digits = [(piece >> shift) & (2**21 - 1) for shift in (0, 21, 42)]
+        total += sum(int(np.dot(a, b)) << 21 * (i + j) for i, a in enumerate(digits) for j, b in enumerate(digits))
+    return total
 
 
 def _cut(values: Ints, bound: int = LARGEST_COUNT) -> Ints:

@@ -69,8 +69,10 @@ class Session:
         )
         player = Player(entry.answers, attrgetter("verb"), otherwise)
         self._answers = partial(_without_secrets, player, otherwise)
-        over = self.mechanism.model.is_over(entry.t)
-        release = (self.pass_over if over else self.step)(self.blank(entry.t))
+        if self.mechanism.model.is_over(entry.t):
+            release = self.pass_over(self.blank(entry.t))
+        else:
+            release = self.step(self.blank(entry.t))
         self.source = entry.whole(self.source)
         told = (release.charged, self.facts) == (entry.charged, entry.facts) and not player.tape
         if not told or not np.array_equal(release.values, self.source.values):

@@ -137,13 +137,14 @@ class Writer:
             return waiting
         self._require_ready()
         self._session.check(snapshot)
+        if self._mechanism.model.is_over(snapshot.t):  # nothing can be drawn, so nothing is announced
+            return self._packed(self._session.pass_over(snapshot), Cause.OVER, snapshot.label)
         intent = self._intent(snapshot.label, self._account.link)
         if self._account.announced != intent.t:
             self.store.intend([intent])
         self._drawn = intent.t
         try:
-            over = self._mechanism.model.is_over(snapshot.t)
-            release, cause = self._session.step(snapshot), Cause.OVER if over else Cause.DECIDED
+            release, cause = self._session.step(snapshot), Cause.DECIDED
         except Exception as fault:
             release, cause = self._passed_over(snapshot, fault, intent.most)
         self.store.at("draw")
@@ -213,12 +214,12 @@ class Writer:
         return self._pending
 
     def _is_next(self, ahead: Snapshot) -> bool:
-        """Whether a snapshot can be taken next; what would be refused is not announced."""
+        """Whether a snapshot can be drawn next; what would be refused, or not be looked at, is not announced."""
         try:
             self._session.check(ahead)
         except (BadInput, BudgetExceeded):  # the latter past the horizon
             return False
-        return True
+        return not self._mechanism.model.is_over(ahead.t)
 
     # ---- taking up work ---------------------------------------------------------------------------------------------
 
@@ -245,7 +246,6 @@ class Writer:
 
     def _adopt(self, until: int) -> None:
         """Units up to ``until`` were published from a store that is gone: nothing is spent while a window holds one."""
-        self._mechanism.model.require_going_on(until)
         pending = []
         for t in range(self.t + 1, until + 1):
             blank = self._session.blank(t)

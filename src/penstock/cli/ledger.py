@@ -17,7 +17,8 @@ from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, results
 from penstock.cli.key import existing
 from penstock.errors import BadInput
-from penstock.models import at_least_one, model_of
+from penstock.models import model_of
+from penstock.parameters import at_least_one
 from penstock.publisher import Publisher
 from penstock.store import Archive, Entry
 from penstock.store.record import unpack

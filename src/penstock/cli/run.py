@@ -125,7 +125,11 @@ def _check(settings: Settings) -> None:
                 account = archive.visible(settings.name)
                 releases = (each for each in archive.published(account) if each.cause is not Cause.ADOPTED)
                 calendar = calendar_of(releases, settings.every, last=account.t, gaps=settings.gaps)
-    times = [snapshot.label for snapshot in source.snapshots(calendar)]
+    times = []
+    for snapshot in source.snapshots(calendar):
+        if snapshot.t > calendar.last:
+            made.model.require_going_on(snapshot.t)
+        times.append(snapshot.label)
     span = f", {times[0]} to {times[-1]}" if times else ""
     law = f"{type(made).__name__} with {made.model.epsilon} in any {several(made.model.window, 'unit')}"
     messages.print(

@@ -11,7 +11,8 @@ from typing import Any
 from penstock import catalogue
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
-from penstock.models import model_of, nearest
+from penstock.models import model_of
+from penstock.parameters import nearest
 from penstock.streams import Calendar
 from penstock.streams.text import STANDARD
 

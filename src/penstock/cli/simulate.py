@@ -19,6 +19,8 @@ from penstock.models import PrivacyModel, model_of
 from penstock.noise import SimulationNoise
 from penstock.streams import Stream, synthetic
 
+USUAL_LENGTH = 520
+
 
 def simulate(
     mechanism: options.MechanismName = None,
@@ -32,7 +34,7 @@ def simulate(
     per_unit: options.PerUnit = None,
     kind: options.StreamKind = "seasonal",
     bins: Annotated[int, typer.Option(help="How many bins your stream has.")] = 8,
-    length: Annotated[int, typer.Option(help="For how many time units to publish.")] = 520,
+    length: Annotated[int | None, typer.Option(help="Time units to publish; else 520, or the horizon.")] = None,
     mean: Annotated[float | None, typer.Option(help="About how large a count is, on average.")] = None,
     trials: Annotated[int, typer.Option(help="How often to try.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of streams and noise.")] = 1,
@@ -50,6 +52,7 @@ def simulate(
         picture.require_drawable(to)
     chosen = [mechanism] if mechanism else list(catalogue.mechanisms())
     made = {key: found for key in chosen if (found := _made(key, parameters, law, only=mechanism is not None))}
+    length = _within_horizon(length, law)
     streams = [_scaled(synthetic(kind, bins=bins, steps=length, seed=seed + i), mean) for i in range(_several(trials))]
     outcomes = _all_tried(made, streams, seed)
     rows = sorted((_row(key, tries, law) for key, tries in outcomes.items()), key=lambda row: row["mean_error"])
@@ -74,6 +77,13 @@ def _made(key: str, parameters: list[str], law: PrivacyModel, *, only: bool) -> 
         if only:
             raise
         return None
+
+
+def _within_horizon(length: int | None, law: PrivacyModel) -> int:
+    """As many units as told, or as a stream under this law can have."""
+    if length is not None and law.is_over(length):
+        raise BadInput(f"a stream with a horizon of {law.window} has no {length} units; use a smaller --length.")
+    return length if length is not None else law.window if law.horizon_bound else USUAL_LENGTH
 
 
 def _several(trials: int) -> int:

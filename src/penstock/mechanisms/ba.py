@@ -45,11 +45,14 @@ class BA(BD):
         resumes = self.published + max(self.absorbed - 1, 0)  # the last nullified unit
         if snapshot.t <= resumes:
             return self.republish(snapshot)
+        shares = min(snapshot.t - resumes, self.model.window)
+        e = self.share * shares
+        if not self.curator.can(decide=self.per_unit, publish=e):  # it can, unless a crash has taken it
+            return self.republish(snapshot)
         columns = self.columns()
         moved = self.moved(snapshot, self.per_unit, columns)  # line 1
-        shares = min(snapshot.t - resumes, self.model.window)
-        due = self.worth_publishing(moved, self.share * shares)
+        due = self.worth_publishing(moved, e)
         if not due.any():
             return self.republish(snapshot)
         self.published, self.absorbed = snapshot.t, shares
-        return self.publish(snapshot, self.share * shares, due[columns])
+        return self.publish(snapshot, e, due[columns])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, get_type_hints, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from penstock.curator import Curator
 from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput, BadState, NotProven
 from penstock.models import PrivacyModel
+from penstock.parameters import right_kind
 from penstock.proofs import PROVED, proof_of
 from penstock.queries import LARGEST_REFERENCE, Counts, Distance, GroupDistances
 from penstock.types import Floats, Ints, Kind, Mask, Release, Snapshot
@@ -66,6 +67,9 @@ class Mechanism(ABC):
             raise NotProven(
                 f"{name} has no finished proof beside it; write one, or pass allow_unproven=True to try it."
             )
+        hints = get_type_hints(type(self))
+        for kept in self.parameter_fields():
+            right_kind(kept.name, getattr(self, kept.name), hints[kept.name])
         self.validate()
 
     @classmethod
@@ -99,7 +103,7 @@ class Mechanism(ABC):
         """The release of this time unit."""
 
     def publish(self, snapshot: Snapshot, e: Epsilon, bins: Mask | None = None) -> Release:
-        """A fresh release for ``e``: of all bins, or of those in ``bins``, the others as they were."""
+        """A fresh release for ``e``: of all bins, or of those in ``bins``, the others as in the release before."""
         noise_sd = self.curator.noise_sd(e)
         if bins is None or bins.all():
             return self.released(snapshot, self.curator.ask(snapshot, Counts(), e), Kind.FRESH, noise_sd)
@@ -159,8 +163,8 @@ class Mechanism(ABC):
 
     def step(self, snapshot: Snapshot) -> Release:
         """One time unit: check the snapshot, decide, remember. A step that fails leaves its charges spent."""
-        self.model.require_going_on(snapshot.t)
         if self.model.is_over(snapshot.t):
+            self.curator.check(snapshot)
             return self.pass_over(snapshot)
         self.curator.begin_unit(snapshot)
         try:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from penstock.mechanisms.base import Mechanism
-from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent, at_least_one
+from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
+from penstock.parameters import at_least_one
 from penstock.primitives.grouping import equal_parts
 from penstock.types import Ints, Release, Snapshot
 
@@ -57,6 +58,8 @@ class BD(Mechanism):
         self.curator.cap(decide=self.model.epsilon - self.publish_budget, publish=self.publish_budget)
 
     def decide(self, snapshot: Snapshot) -> Release:
+        if not self.curator.can(decide=self.per_unit):  # it can, unless a crash has taken it
+            return self.republish(snapshot)
         columns = self.columns()
         moved = self.moved(snapshot, self.per_unit, columns)  # line 1
         e = self.curator.remaining("publish") / 2  # line 2

@@ -8,7 +8,8 @@ import numpy as np
 from penstock.epsilon import Epsilon
 from penstock.mechanisms.base import state
 from penstock.mechanisms.dsft import DSFT, FARTHEST
-from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent, above, not_negative
+from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
+from penstock.parameters import above, not_negative
 from penstock.primitives.pid import PID
 from penstock.types import Mask, Release, Snapshot
 

@@ -6,7 +6,8 @@ from typing import ClassVar, Literal
 
 from penstock.epsilon import Epsilon
 from penstock.mechanisms.base import Mechanism, state
-from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent, at_least_one, one_of, within
+from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
+from penstock.parameters import at_least_one, within
 from penstock.primitives.segment import SegmentPlan, Verdict
 from penstock.queries import Distance, EuclideanDistance, LargestDistance
 from penstock.types import Release, Snapshot
@@ -64,7 +65,6 @@ class DSFT(Mechanism):
             within("releases", self.releases, 0, self.model.window + 1)
         if self.decide_share is not None:
             within("decide_share", self.decide_share, 0, 1)
-        one_of("metric", self.metric, METRICS)
 
     def begin(self) -> None:
         self.most = self.releases or self.usual_releases()

@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from penstock.mechanisms.base import Mechanism, state
-from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent, above, within
+from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
+from penstock.parameters import above, within
 from penstock.primitives.kalman import Kalman
 from penstock.primitives.pid import PID
 from penstock.queries import Counts
@@ -56,9 +57,10 @@ class FAST(Mechanism):
 
     filter: Kalman = state()
     pid: PID = state()
+    block: int = state(0)
     samples: int = state(0)  # since the start, or that of the block
     interval: float = state(1.0)
-    due: int = state(1)  # when the next sample is
+    due: int = state(0)  # when the next sample is
 
     def validate(self) -> None:
         if self.rate != 1:
@@ -83,7 +85,8 @@ class FAST(Mechanism):
         self.samples, self.interval, self.due = 0, 1.0, 0
 
     def decide(self, snapshot: Snapshot) -> Release:
-        if self.blocks and (snapshot.t - 1) % self.model.window == 0:
+        if self.blocks and self.block < (block := (snapshot.t - 1) // self.model.window):
+            self.block = block
             self.restart()
         self.filter.predict()
         over = self.blocks and self.samples == self.most
@@ -107,7 +110,7 @@ class FAST(Mechanism):
     def plan(self, t: int, surprise: float) -> None:
         """When to sample next: later if the surprise is below the set point, sooner if it is above."""
         control = float(self.pid.update(t, np.array([surprise]))[0])
-        if self.samples > self.reach:
+        if self.samples >= self.reach:
             off = min((control - self.setpoint) / self.setpoint, 100.0)  # exp of more is as good as endless
             self.interval = max(1.0, self.interval + self.gain * (1 - math.exp(off)))
         self.due = t + round(self.interval)

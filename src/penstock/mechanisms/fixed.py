@@ -1,11 +1,12 @@
 """Fixed: publish at fixed intervals."""
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
+from penstock.epsilon import Epsilon
 from penstock.mechanisms.base import Mechanism
-from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent, at_least_one
+from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
+from penstock.parameters import at_least_one
 from penstock.types import Release, Snapshot
 
 
@@ -37,10 +38,12 @@ class Fixed(Mechanism):
 
     def validate(self) -> None:
         at_least_one("every", self.every)
-        self.require_spendable(self.model.epsilon / math.ceil(self.model.window / self.every))
+        self.require_spendable(self.part)
 
-    def begin(self) -> None:
-        self.part = self.model.epsilon / -(-self.model.window // self.every)
+    @property
+    def part(self) -> Epsilon:
+        """What each release gets: any window holds at most ceil(w / I) of them."""
+        return self.model.epsilon / -(-self.model.window // self.every)
 
     def decide(self, snapshot: Snapshot) -> Release:
         if (snapshot.t - 1) % self.every == 0 and self.curator.can(publish=self.part):

@@ -8,8 +8,9 @@ import numpy as np
 
 from penstock.epsilon import Epsilon
 from penstock.mechanisms.base import Mechanism, state
-from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent, above, within
-from penstock.primitives.grouping import small_together
+from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
+from penstock.parameters import above, within
+from penstock.primitives.grouping import small_together, spread_in
 from penstock.primitives.kalman import Kalman
 from penstock.primitives.pid import PID
 from penstock.queries import GroupSums
@@ -30,7 +31,7 @@ class RescueDP(Mechanism):
     ``gain``     how far a region's interval follows its changes
     ``small``    regions below it are grouped, up to this sum
     ``apart``, ``alike``  neighbours in a group differ by less, and their histories correlate by more
-    ``process``  how much a region drifts in a unit, as a variance; learnt from the releases if left out
+    ``process``  how much a region drifts in a unit, as a variance; left to the filter if not given
 
     >>> from penstock.publisher import publish
     >>> from penstock.streams import Stream
@@ -56,6 +57,7 @@ class RescueDP(Mechanism):
 
     filter: Kalman = state()
     pid: PID = state()
+    begun: bool = state(False)
     history: Floats = state()  # the last estimates, a row each
     interval: Floats = state()  # of every region
     due: Ints = state()  # when every region is measured next
@@ -67,7 +69,7 @@ class RescueDP(Mechanism):
             above(name, getattr(self, name), 0)
         if self.process is not None:
             above("process", self.process, 0)
-        self.require_spendable(self.model.epsilon.share(self.phi) / DEAREST)
+        self.require_spendable(self.least)
 
     def begin(self) -> None:
         bins = self.curator.bins
@@ -76,8 +78,12 @@ class RescueDP(Mechanism):
         self.history = np.zeros((REMEMBERED, bins))
         self.interval = np.ones(bins)
         self.due = np.ones(bins, np.int64)
-        first = self.budget(self.due > 0, self.model.epsilon)
-        self.least = min(first, self.model.epsilon / self.model.window) / 2  # less is worth nothing: wait for more
+
+    @property
+    def least(self) -> Epsilon:
+        """Less than this is worth nothing: half of what Uniform would have, or of what a first release takes."""
+        first = self.budget(1.0, self.model.epsilon)
+        return min(first, self.model.epsilon / self.model.window) / 2
 
     @property
     def scale(self) -> int:
@@ -88,7 +94,7 @@ class RescueDP(Mechanism):
         self.filter.predict()
         due = self.due <= snapshot.t
         left = self.curator.remaining()
-        e = self.budget(due, left)
+        e = self.budget(float(self.interval[due].max(initial=0)), left)
         if e < self.least:
             return self.republish(snapshot)
         sizes = self.measure(snapshot, e, due)
@@ -96,9 +102,8 @@ class RescueDP(Mechanism):
         kinds = np.where(due, np.where(sizes > 1, Kind.GROUPED, Kind.ESTIMATED), Kind.REPUBLISHED)
         return self.released(snapshot, self.filter.values.copy(), kinds, self.filter.noise_sd)
 
-    def budget(self, due: Mask, left: Epsilon) -> Epsilon:
-        """What the unit may cost: the most that any region due would ask for, which all of them share."""
-        longest = float(self.interval[due].max(initial=0))
+    def budget(self, longest: float, left: Epsilon) -> Epsilon:
+        """What a unit may cost: what the region due with the longest interval asks for, which all of them share."""
         part = min(self.phi * math.log(longest + 1), self.most)
         return min(left.share(part), self.model.epsilon / DEAREST)
 
@@ -108,19 +113,20 @@ class RescueDP(Mechanism):
         sizes = np.bincount(labels[due], minlength=1)[labels]
         sums = self.curator.ask(snapshot, GroupSums(labels), e)
         noise_sd = self.curator.noise_sd(e) / sizes[due]
-        self.filter.correct(sums[labels[due]] / sizes[due], noise_sd**2, noise_sd, due)
+        variance = noise_sd**2 + spread_in(self.scale * self.small, sizes[due])
+        self.filter.correct(sums[labels[due]] / sizes[due], variance, noise_sd, due)
         return sizes
 
     def groups(self, due: Mask) -> Ints:
         """The group of every region due, by what was published of it so far; at first every region is alone."""
-        if not self.history.any():
+        if not self.begun:
             return np.where(due, np.cumsum(due) - 1, -1)
         return small_together(self.history, due, self.scale * self.small, self.scale * self.apart, self.alike)
 
     def pace(self, t: int, due: Mask, left: Epsilon) -> None:
         """A region that changes by more than the noise of all that is left is measured sooner, else later."""
-        if not self.history.any():
-            self.history[:] = self.filter.values
+        if not self.begun:
+            self.begun, self.history[:] = True, self.filter.values
             return
         change = self.pid.update(t, np.abs(self.filter.values - self.history[-1])[due], due)
         self.history = np.vstack([self.history[1:], self.filter.values])

@@ -6,8 +6,9 @@ from typing import ClassVar
 import numpy as np
 
 from penstock.mechanisms.base import Mechanism, state
-from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent, above, at_least_one
-from penstock.primitives.grouping import bands
+from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
+from penstock.parameters import above, at_least_one
+from penstock.primitives.grouping import bands, spread_in
 from penstock.primitives.kalman import Kalman
 from penstock.queries import GroupSums
 from penstock.types import Ints, Kind, Release, Snapshot
@@ -21,7 +22,7 @@ class RGP(Mechanism):
 
     ``width``    bins whose last releases differ by less are alike, in standard deviations of the noise
     ``refresh``  every so many units all bins are measured alone, so that no group stays together by itself
-    ``process``  how much a bin drifts in a unit, as a variance; learnt from the releases if left out
+    ``process``  how much a bin drifts in a unit, as a variance; left to the filter if not given
 
     >>> from penstock.publisher import publish
     >>> from penstock.streams import Stream
@@ -51,22 +52,24 @@ class RGP(Mechanism):
 
     def begin(self) -> None:
         self.per_unit = self.model.epsilon / self.model.window
+        self.noise_sd = self.curator.noise_sd(self.per_unit)
         self.filter = Kalman(self.curator.bins, self.process)
 
     def decide(self, snapshot: Snapshot) -> Release:
         self.filter.predict()
         if not self.curator.can(publish=self.per_unit):
             return self.republish(snapshot)
-        noise_sd = self.curator.noise_sd(self.per_unit)
-        labels = self.groups(snapshot.t, noise_sd)
+        band = self.width * self.noise_sd
+        labels = self.groups(snapshot.t, band)
         sizes = np.bincount(labels)[labels]
         sums = self.curator.ask(snapshot, GroupSums(labels), self.per_unit)
-        self.filter.correct(sums[labels] / sizes, (noise_sd / sizes) ** 2, noise_sd / sizes)
+        noise_sd = self.noise_sd / sizes
+        self.filter.correct(sums[labels] / sizes, noise_sd**2 + spread_in(band, sizes), noise_sd)
         kinds = np.where(sizes > 1, Kind.GROUPED, Kind.ESTIMATED)
         return self.released(snapshot, self.filter.values.copy(), kinds, self.filter.noise_sd)
 
-    def groups(self, t: int, noise_sd: float) -> Ints:
+    def groups(self, t: int, band: float) -> Ints:
         """The group of every bin, by its last release."""
         if (t - 1) % self.refresh == 0:
             return np.arange(self.curator.bins)
-        return bands(self.last.values, self.width * noise_sd)
+        return bands(self.last.values, max(band, 1.0))

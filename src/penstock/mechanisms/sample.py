@@ -29,6 +29,6 @@ class Sample(Mechanism):
     paper: ClassVar = "Kellaris et al. 2014"
 
     def decide(self, snapshot: Snapshot) -> Release:
-        if (snapshot.t - 1) % self.model.window == 0:
+        if (snapshot.t - 1) % self.model.window == 0 and self.curator.can(publish=self.model.epsilon):
             return self.publish(snapshot, self.model.epsilon)
         return self.republish(snapshot)

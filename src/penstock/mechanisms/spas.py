@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from penstock.epsilon import NANO, Epsilon
 from penstock.mechanisms.base import Mechanism, state
-from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent, at_least_one, within
+from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
+from penstock.parameters import at_least_one, within
 from penstock.primitives.segment import SegmentPlan, Verdict
 from penstock.primitives.spread import Spread, Way, spread
 from penstock.queries import Distance

@@ -35,6 +35,6 @@ class Uniform(Mechanism):
         self.per_unit = self.model.epsilon / self.model.window
 
     def decide(self, snapshot: Snapshot) -> Release:
-        if self.curator.can(publish=self.per_unit):  # always, unless a restart has lost who was present
+        if self.curator.can(publish=self.per_unit):  # always, unless a crash has taken it
             return self.publish(snapshot, self.per_unit)
         return self.republish(snapshot)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from penstock.desk import Desk, Question, read_only, scale_of
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
-from penstock.models import at_least_one
+from penstock.parameters import at_least_one
 from penstock.queries import Deviation
 from penstock.types import Ints, Mask, Snapshot
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from penstock.types import Floats, Ints, Mask
 
 NONE = -1  # the label of a bin that is in no group
+RESTING = 1e-9  # a history that varies by so small a part is rounding
 
 
 def equal_parts(scores: NDArray[np.generic], groups: int) -> Ints:
@@ -33,12 +34,19 @@ def bands(values: Floats | Ints, width: float) -> Ints:
     return labels.reshape(-1).astype(np.int64)
 
 
+def spread_in(band: float, sizes: Ints) -> Floats:
+    """The variance of members around the mean of their group, if they lie anywhere in a band; 0 for a group of one."""
+    spread: Floats = np.where(sizes > 1, band**2 / 12, 0.0)
+    return spread
+
+
 def small_together(history: Floats, which: Mask, small: float, apart: float, alike: float) -> Ints:
     """Groups among the bins in ``which``, so that what is too small to be measured alone is measured together.
 
     ``history`` has a row for each of the last releases. A bin whose mean is above ``small`` stays alone. The others are
-    put in order, and the order is cut where neighbours are ``apart`` or further, where their histories correlate with
-    ``alike`` or less, and where the running sum passes a multiple of ``small``.
+    put in order and grouped from the least on: a group ends before a bin that is ``apart`` or further from its
+    neighbour, whose history correlates with the neighbour's by ``alike`` or less, or with which the sum would reach
+    ``small``.
 
     >>> history = np.array([[90.0, 4, 5, 0], [92, 6, 7, 9]])
     >>> small_together(history, np.array([True, True, True, True]), small=30, apart=25, alike=0.5)
@@ -50,20 +58,35 @@ def small_together(history: Floats, which: Mask, small: float, apart: float, ali
     ordered = np.maximum(means[order], 0.0)
     parted = np.diff(ordered, prepend=-np.inf) >= apart
     unlike = _neighbours_correlate(history[:, order]) <= alike
-    full = np.diff(np.floor(np.cumsum(np.minimum(ordered, small)) / small), prepend=0.0) > 0
-    alone = ordered > small
-    cut = parted | unlike | full | alone
+    starts = _starts(ordered, parted | unlike | (ordered > small), small)
     labels = np.full(len(means), NONE, np.int64)
-    labels[order] = np.cumsum(cut) - 1  # the first one is always a cut
+    labels[order] = np.cumsum(starts) - 1
     return labels
+
+
+def _starts(ordered: Floats, cut: Mask, most: float) -> Mask:
+    """Where groups start, if each runs on to the next cut, or until its sum would reach ``most``.
+
+    Where the next group would start is known from every place at once; that of the first one is followed by doubling.
+    """
+    here, sums = np.arange(len(ordered)), np.cumsum(ordered)
+    full = np.maximum(np.searchsorted(sums, sums - ordered + most), here + 1)
+    cuts = np.append(np.flatnonzero(cut), len(ordered))
+    following = np.append(np.minimum(full, cuts[np.searchsorted(cuts, here, side="right")]), len(ordered))
+    starts = np.zeros(len(ordered) + 1, np.bool_)
+    starts[0] = True
+    for _ in range(len(ordered).bit_length()):
+        starts[following[starts]] = True
+        following = following[following]
+    return starts[:-1]
 
 
 def _neighbours_correlate(history: Floats) -> Floats:
     """Pearson's correlation of each column with the one before; 1 where one of them does not move, and at the first."""
-    centred = history - history.mean(axis=0)
-    products = (centred[:, 1:] * centred[:, :-1]).sum(axis=0)
+    means = history.mean(axis=0)
+    centred = history - means
     sizes = np.sqrt((centred**2).sum(axis=0))
-    both = sizes[1:] * sizes[:-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = np.where(both > 0, products / both, 1.0)
-    return np.concatenate([[1.0], correlation])
+    moves = sizes > RESTING * np.maximum(np.abs(means), 1.0)
+    directions = centred / np.where(moves, sizes, 1.0)
+    products = (directions[:, 1:] * directions[:, :-1]).sum(axis=0)
+    return np.concatenate([[1.0], np.where(moves[1:] & moves[:-1], products, 1.0)])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import BadInput
-from penstock.models import at_least_one
+from penstock.parameters import at_least_one
 from penstock.types import Floats, Mask
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from penstock.desk import Desk, Question, scale_of, spendable
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
-from penstock.models import at_least_one
+from penstock.parameters import at_least_one
 from penstock.queries import Query, known_query
 from penstock.types import Ints, Snapshot
 

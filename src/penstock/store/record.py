@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from penstock.charges import Fact, Point, Span, Touch
 from penstock.codec import decode, encode
 from penstock.epsilon import Epsilon
-from penstock.errors import StoreDamaged
+from penstock.errors import StoreDamaged, StoreError
 from penstock.types import Cause, Floats, Ints, Kind, Published, Release
 
 Answers = list[tuple[str, Any]]  # verb and answer
@@ -94,7 +94,16 @@ def unpack(body: bytes) -> Entry:
     held = values if isinstance(values, int) else values.astype(np.int64)
     said = [(verb, held if isinstance(answer, str) else answer) for verb, answer in answers]
     budget = (Epsilon.of_nano(charged), Epsilon.of_nano(remaining))
-    return Entry(t, label, Cause(cause), held, kind, sd, *budget, sequence, version, [_fact(f) for f in facts], said)
+    known = _known(cause, version)
+    return Entry(t, label, known, held, kind, sd, *budget, sequence, version, [_fact(f) for f in facts], said)
+
+
+def _known(cause: str, version: str) -> Cause:
+    """The cause, unless a newer version has invented it."""
+    try:
+        return Cause(cause)
+    except ValueError:
+        raise StoreError(f"a unit was written by version {version}, which this one does not understand.") from None
 
 
 def _repeats(release: Release, source: Source) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import BadInput
-from penstock.models import at_least_one
+from penstock.parameters import at_least_one
 from penstock.streams.memory import Stream
 
 Values = NDArray[np.float64]

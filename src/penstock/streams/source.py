@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
 from penstock.errors import BadCounts, BadInput, BadRow, PenstockError
-from penstock.models import nearest
+from penstock.parameters import nearest
 from penstock.streams.calendar import Calendar
 from penstock.streams.labels import placed
 from penstock.types import Snapshot

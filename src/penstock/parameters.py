@@ -1,0 +1,85 @@
+"""What a parameter may be: its kind, its range, and the one sentence with which anything else is refused."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import numpy as np
+
+from penstock.epsilon import Number, as_fraction
+from penstock.errors import BadInput
+
+SMALLEST, LARGEST = 1e-50, 1e50  # beyond these, arithmetic with floats goes astray
+KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", NoneType: "nothing"}
+
+
+def right_kind(name: str, value: object, hint: Any) -> None:
+    """Refuse a value that a parameter annotated with ``hint`` cannot take."""
+    if not _fits(value, hint):
+        raise BadInput(f"{name} must be {' or '.join(_names(hint))}; got {value!r}.")
+
+
+def _fits(value: object, hint: Any) -> bool:
+    if get_origin(hint) in (Union, UnionType):
+        return any(_fits(value, option) for option in get_args(hint))
+    if get_origin(hint) is Literal:
+        return isinstance(value, str) and value in get_args(hint)
+    if hint in (int, float) and isinstance(value, bool):
+        return False
+    if hint is int:
+        return isinstance(value, (int, np.integer))
+    if hint is float:
+        return isinstance(value, (int, float, Fraction, np.floating, np.integer)) and _sane(value)
+    return isinstance(value, hint) if hint in KINDS else True
+
+
+def _sane(value: Any) -> bool:
+    """Whether a number is finite, and neither absurdly large nor absurdly small."""
+    try:
+        size = abs(float(value))
+    except (OverflowError, TypeError):
+        return False
+    return math.isfinite(size) and (size == 0 or SMALLEST <= size <= LARGEST)
+
+
+def _names(hint: Any) -> list[str]:
+    if get_origin(hint) in (Union, UnionType):
+        return [name for option in get_args(hint) for name in _names(option)]
+    if get_origin(hint) is Literal:
+        return [f'"{option}"' for option in get_args(hint)]
+    return [KINDS[hint]]
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint for a misspelt word, if one of those known is near."""
+    near = difflib.get_close_matches(word.lower(), known, n=1)
+    return f" Did you mean {near[0]}?" if near else ""
+
+
+def at_least_one(name: str, value: object) -> None:
+    """Refuse what is not a whole number of 1 or more."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise BadInput(f"{name} must be a whole number of 1 or more; got {value!r}.")
+
+
+def above(name: str, value: Number, low: int) -> None:
+    """Refuse a number that is not above a public bound."""
+    if not as_fraction(value) > low:
+        raise BadInput(f"{name} must be above {low}; got {value}.")
+
+
+def not_negative(name: str, value: Number) -> None:
+    """Refuse a number below 0."""
+    if as_fraction(value) < 0:
+        raise BadInput(f"{name} must be 0 or more; got {value}.")
+
+
+def within(name: str, value: Number, low: int, high: int) -> None:
+    """Refuse a number that does not lie strictly between two public bounds."""
+    if not low < as_fraction(value) < high:
+        raise BadInput(f"{name} must lie between {low} and {high}; got {value}.")
