@@ -1,5 +1,7 @@
 """Every question against generated neighbours and against Python's whole numbers."""
 
+import itertools
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -22,8 +24,10 @@ from penstock.queries import (
     Counts,
     Deviation,
     Distance,
+    EuclideanDistance,
     GroupDistances,
     GroupSums,
+    LargestDistance,
     Query,
     as_reference,
 )
@@ -38,7 +42,8 @@ models = st.builds(
     per_unit=st.integers(1, 3),
 )
 seeds = st.integers(0, 2**32)
-KINDS = ["counts", "distance", "group sums", "group distances"]
+DISTANCES = ["distance", "euclidean", "largest"]
+KINDS = ["counts", *DISTANCES, "group sums", "group distances"]
 
 
 def made(kind: str, labels: Any, reference: Any) -> Query:
@@ -46,6 +51,8 @@ def made(kind: str, labels: Any, reference: Any) -> Query:
     queries: dict[str, Query] = {
         "counts": Counts(),
         "distance": Distance(reference),
+        "euclidean": EuclideanDistance(reference),
+        "largest": LargestDistance(reference),
         "group sums": GroupSums(labels),
         "group distances": GroupDistances(labels, reference),
     }
@@ -76,6 +83,10 @@ def slowly(
         return [counts[j] for j in bins]
     if kind == "distance":
         return [sum(apart[j] for j in bins)]
+    if kind == "largest":
+        return [max((apart[j] for j in bins), default=0)]
+    if kind == "euclidean":
+        return [math.isqrt(sum(apart[j] ** 2 for j in bins))]
     values = cut if kind == "group sums" else apart
     return [sum(values[j] for j in bins if labels[j] == group) for group in range(max(labels) + 1)]
 
@@ -89,7 +100,7 @@ def test_values_are_those_of_whole_numbers(
     kind, counts, labels, reference, bins = question
     query = made(kind, labels, np.array(reference))
     asked = list(range(len(counts))) if bins is None else bins.tolist()
-    most = LARGEST_SUM // max(len(asked) if kind == "distance" else len(counts), 1)
+    most = LARGEST_SUM // max(len(asked) if kind in DISTANCES else len(counts), 1)
     value = query(np.array(counts), bins)
     assert value.dtype == np.int64
     assert value.shape == (query.size(bins, len(counts)),)  # one noise draw an entry
@@ -150,6 +161,44 @@ def test_cutting_moves_no_neighbours_apart(seed: int, model: PrivacyModel, size:
     assert np.abs(query(counts, None) - query(other, None)).sum() <= model.sensitivity
 
 
+@pytest.mark.parametrize("kind", DISTANCES)
+def test_no_neighbour_at_all_moves_a_distance_further(kind: str) -> None:
+    """Every small histogram, every public reference, every record that comes, goes or moves; and the bound is met."""
+    moves = [(0, 1), (1, 0), (0, -1), (-1, 0), (1, -1), (-1, 1)]
+    met = set()
+    for reference in itertools.product(range(-2, 5), repeat=2):
+        query = made(kind, [0, 0], np.array(reference))
+        values = {counts: int(query(np.array(counts), None)[0]) for counts in itertools.product(range(6), repeat=2)}
+        for (a, b), (i, j) in itertools.product(values, moves):
+            if (a + i, b + j) in values:
+                moved, records = abs(values[a, b] - values[a + i, b + j]), abs(i) + abs(j)
+                assert moved <= records
+                met.add((moved, records))
+    assert (1, 1) in met
+    assert ((2, 2) in met) == (kind != "largest")
+
+
+@pytest.mark.parametrize("kind", DISTANCES)
+def test_a_distance_over_no_bins_is_nothing(kind: str) -> None:
+    """One number still, because noise is drawn for one."""
+    nothing = made(kind, [0, 0], [5, 5])(np.array([1, 2]), np.empty(0, np.intp))
+    assert nothing.dtype == np.int64
+    assert nothing.tolist() == [0]
+
+
+@fixed
+@given(questions())
+def test_distances_are_in_order(question: tuple[str, list[int], list[int], list[int], Bins | None]) -> None:
+    """The largest of any bin is at most L2, which is at most L1; a single bin has one distance only."""
+    _, counts, labels, reference, bins = question
+    near = np.clip(reference, -100, 100)
+    small = np.minimum(counts, 1000)
+    l1, l2, largest = (int(made(kind, labels, near)(small, bins)[0]) for kind in DISTANCES)
+    assert largest <= l2 <= l1
+    if len(counts) == 1:
+        assert largest == l2 == l1
+
+
 @st.composite
 def series(draw: st.DrawFn) -> tuple[Ints, Ints, int]:
     """Columns of counts of various lengths, and a grid."""
@@ -197,7 +246,7 @@ def test_labels_that_are_no_groups_are_refused(labels: Any) -> None:
         GroupDistances(labels, [0, 0])
 
 
-@pytest.mark.parametrize("kind", ["distance", "group distances"])
+@pytest.mark.parametrize("kind", [*DISTANCES, "group distances"])
 @pytest.mark.parametrize("shape", [(), (1,), (2,), (4,), (3, 1), (1, 3), (3, 3), (3, 1, 1)])
 def test_a_reference_has_one_entry_a_bin(kind: str, shape: tuple[int, ...]) -> None:
     """A column would be compared with every bin in turn: one record would move the sum once for each row."""

@@ -25,7 +25,7 @@ def fresh_times(releases: list[ps.Release]) -> list[int]:
         ({"warm_up": 0}, "warm_up must be a whole number"),
         ({"decide_share": 0}, "decide_share must lie between 0 and 1"),
         ({"decide_share": 1}, "decide_share must lie between 0 and 1"),
-        ({"update": "always"}, "estimated from recent, all, decay"),
+        ({"update": "always"}, "update must be"),
     ],
 )
 def test_parameters_out_of_range(options: dict[str, object], sentence: str) -> None:

@@ -50,6 +50,9 @@ class PrivacyModel:
             raise BadInput(f'neighbours must be "add-remove" or "replace"; got {self.neighbours!r}.')
         at_least_one("per_unit", self.per_unit)
         at_least_one("the length of a protected set", self.window)
+        for name, value in list(vars(self).items()):
+            if isinstance(value, np.integer):
+                object.__setattr__(self, name, int(value))
 
     @property
     def window(self) -> int:
@@ -206,8 +209,7 @@ def described(model: PrivacyModel) -> dict[str, Any]:
     """What the model promises as plain data, for files: ``{"name": "w-event", "epsilon": "1", "w": 120, ...}``."""
     name = next(name for name, known in MODELS.items() if known is type(model))
     values = {field.name: getattr(model, field.name) for field in fields(model) if field.compare}
-    plain = {key: int(value) if isinstance(value, np.integer) else value for key, value in values.items()}
-    return {"name": name} | plain | {"epsilon": str(model.epsilon)}
+    return {"name": name} | values | {"epsilon": str(model.epsilon)}
 
 
 def model_of(description: Mapping[str, Any]) -> PrivacyModel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Iterable
 from fractions import Fraction
 from types import NoneType, UnionType
@@ -15,13 +14,26 @@ from penstock.epsilon import Number, as_fraction
 from penstock.errors import BadInput
 
 SMALLEST, LARGEST = 1e-50, 1e50  # beyond these, arithmetic with floats goes astray
-KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", NoneType: "nothing"}
+LARGEST_WHOLE = 2**53
+LONGEST_SHOWN = 40  # characters of a value in a message
+KINDS = {
+    bool: "true or false",
+    int: "a whole number of at most 2**53",
+    float: "a number of at most 1e50",
+    str: "text",
+    NoneType: "nothing",
+}
 
 
-def right_kind(name: str, value: object, hint: Any) -> None:
-    """Refuse a value that a parameter annotated with ``hint`` cannot take."""
+def of_kind(name: str, value: Any, hint: Any) -> Any:
+    """The value as Python's own kind, or a refusal if a parameter annotated with ``hint`` cannot take it."""
     if not _fits(value, hint):
-        raise BadInput(f"{name} must be {' or '.join(_names(hint))}; got {value!r}.")
+        raise BadInput(f"{name} must be {' or '.join(_names(hint))}; got {_shown(value)}.")
+    if isinstance(value, np.integer):
+        value = int(value)
+    if isinstance(value, (np.floating, Fraction)) or (isinstance(value, int) and abs(value) > LARGEST_WHOLE):
+        value = float(value)
+    return value
 
 
 def _fits(value: object, hint: Any) -> bool:
@@ -32,7 +44,7 @@ def _fits(value: object, hint: Any) -> bool:
     if hint in (int, float) and isinstance(value, bool):
         return False
     if hint is int:
-        return isinstance(value, (int, np.integer))
+        return isinstance(value, (int, np.integer)) and abs(int(value)) <= LARGEST_WHOLE
     if hint is float:
         return isinstance(value, (int, float, Fraction, np.floating, np.integer)) and _sane(value)
     return isinstance(value, hint) if hint in KINDS else True
@@ -42,9 +54,18 @@ def _sane(value: Any) -> bool:
     """Whether a number is finite, and neither absurdly large nor absurdly small."""
     try:
         size = abs(float(value))
-    except (OverflowError, TypeError):
+    except OverflowError:
         return False
-    return math.isfinite(size) and (size == 0 or SMALLEST <= size <= LARGEST)
+    return size == 0 or SMALLEST <= size <= LARGEST
+
+
+def _shown(value: object) -> str:
+    """The value, if it is short enough to be read."""
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of thousands of digits
+        text = "a huge number"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def _names(hint: Any) -> list[str]:

@@ -80,7 +80,7 @@ def from_toml(path: Path) -> Settings:
         raise BadInput(f"the file {path} cannot be read: {fault.strerror}.") from None
     except UnicodeDecodeError:
         raise BadInput(f"the file {path} is not UTF-8 text; save it as such.") from None
-    except tomllib.TOMLDecodeError as fault:
+    except ValueError as fault:  # a number of thousands of digits is not even a TOMLDecodeError
         hint = "" if path.suffix == ".toml" else " If it holds the counts, write --input before it."
         raise BadInput(f"the file {path} is not valid TOML: {str(fault)[:1].lower()}{str(fault)[1:]}.{hint}") from None
     known = [each.name for each in fields(Settings)]
@@ -137,6 +137,6 @@ def parameters_of(pairs: Sequence[str]) -> dict[str, Any]:
             raise BadInput(f"a parameter is written name=value; got {pair!r}.")
         try:
             parameters[name.strip()] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except ValueError:  # of which TOMLDecodeError is one
             parameters[name.strip()] = text
     return parameters

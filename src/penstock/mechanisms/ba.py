@@ -45,9 +45,10 @@ class BA(BD):
         resumes = self.published + max(self.absorbed - 1, 0)  # the last nullified unit
         if snapshot.t <= resumes:
             return self.republish(snapshot)
-        shares = min(snapshot.t - resumes, self.model.window)
+        left = int(self.curator.remaining("publish") / self.share)  # enough, unless a crash has taken some
+        shares = min(snapshot.t - resumes, self.model.window, left)
         e = self.share * shares
-        if not self.curator.can(decide=self.per_unit, publish=e):  # it can, unless a crash has taken it
+        if not shares or not self.curator.can(decide=self.per_unit, publish=e):
             return self.republish(snapshot)
         columns = self.columns()
         moved = self.moved(snapshot, self.per_unit, columns)  # line 1

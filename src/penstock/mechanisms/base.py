@@ -19,7 +19,7 @@ from penstock.curator import Curator
 from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput, BadState, NotProven
 from penstock.models import PrivacyModel
-from penstock.parameters import right_kind
+from penstock.parameters import of_kind
 from penstock.proofs import PROVED, proof_of
 from penstock.queries import LARGEST_REFERENCE, Counts, Distance, GroupDistances
 from penstock.types import Floats, Ints, Kind, Mask, Release, Snapshot
@@ -69,7 +69,7 @@ class Mechanism(ABC):
             )
         hints = get_type_hints(type(self))
         for kept in self.parameter_fields():
-            right_kind(kept.name, getattr(self, kept.name), hints[kept.name])
+            setattr(self, kept.name, of_kind(kept.name, getattr(self, kept.name), hints[kept.name]))
         self.validate()
 
     @classmethod

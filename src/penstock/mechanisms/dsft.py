@@ -4,7 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from penstock.epsilon import Epsilon
+import numpy as np
+
+from penstock.epsilon import Epsilon, as_fraction
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import at_least_one, within
@@ -42,7 +44,7 @@ class DSFT(Mechanism):
     2 [50 50] 1 0.642051825
     3 [35 65] 0 1.178974086
     4 [35 65] 1 0
-    5 [30 70] 0 1.178974089
+    5 [30 70] 0 1
     """
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
@@ -71,6 +73,7 @@ class DSFT(Mechanism):
         decide = self.model.epsilon.share(self.share())
         self.part = (self.model.epsilon - decide) / self.most
         self.require_spendable(self.part, *([decide / (8 * self.most)] if decide else []))  # no part of a run is less
+        self.curator.cap(decide=decide, publish=self.model.epsilon - decide)
         self.segment = self.curator.segment()
         self.plan = self.planned(decide) if decide else None
 
@@ -88,7 +91,7 @@ class DSFT(Mechanism):
         if not self.curator.can(publish=self.part):  # a crash has taken it
             return self.republish(snapshot)
         release = self.publish(snapshot, self.part)
-        self.records = self.total or max(int(release.values.sum()), 1)
+        self.records = self.total or max(int(release.values.sum(dtype=np.float64)), 1)
         return release
 
     def moved_enough(self, snapshot: Snapshot) -> bool:
@@ -97,7 +100,8 @@ class DSFT(Mechanism):
             return self.curator.can(publish=self.part)
         if not self.segment.running:
             self.segment.renew(self.plan)
-        distance, threshold = METRICS[self.metric](self.last.values), math.ceil(self.level(snapshot.t) * self.records)
+        distance = METRICS[self.metric](self.last.values)
+        threshold = math.ceil(as_fraction(self.level(snapshot.t)) * self.records)
         return self.segment.above(snapshot, distance, threshold, then=self.part) is Verdict.ABOVE
 
     def level(self, t: int) -> float:
@@ -105,8 +109,8 @@ class DSFT(Mechanism):
         return self.threshold
 
     def finish(self, snapshot: Snapshot) -> Release:
-        """Line 10: if fewer than C releases were made, the last one gets everything that is left."""
-        left = self.curator.remaining()
+        """Line 10: if fewer than C releases were made, the last one gets all that is left for them."""
+        left = self.curator.remaining("publish")
         return self.publish(snapshot, left) if left >= self.part else self.republish(snapshot)
 
     def usual_releases(self) -> int:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from penstock.epsilon import as_fraction
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import above, within
@@ -71,7 +72,7 @@ class FAST(Mechanism):
         self.require_spendable(self.model.epsilon / 2 / self.model.window)
 
     def begin(self) -> None:
-        self.most = math.ceil(self.rate * self.model.window)
+        self.most = math.ceil(as_fraction(self.rate) * self.model.window)
         self.part = (self.model.epsilon / 2 if self.blocks else self.model.epsilon) / self.most
         self.restart()
 
@@ -88,7 +89,7 @@ class FAST(Mechanism):
         if self.blocks and self.block < (block := (snapshot.t - 1) // self.model.window):
             self.block = block
             self.restart()
-        self.filter.predict()
+        self.filter.predict_to(snapshot.t)
         over = self.blocks and self.samples == self.most
         if snapshot.t < self.due or over or not self.curator.can(publish=self.part):
             return self.republish(snapshot)

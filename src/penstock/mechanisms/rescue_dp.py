@@ -91,7 +91,7 @@ class RescueDP(Mechanism):
         return 1
 
     def decide(self, snapshot: Snapshot) -> Release:
-        self.filter.predict()
+        self.filter.predict_to(snapshot.t)
         due = self.due <= snapshot.t
         left = self.curator.remaining()
         e = self.budget(float(self.interval[due].max(initial=0)), left)

@@ -20,7 +20,7 @@ class RGP(Mechanism):
 
     A group of g bins carries a g-th of the noise. Best for maps with many alike cells.
 
-    ``width``    bins whose last releases differ by less are alike, in standard deviations of the noise
+    ``width``    bins whose last releases fall into a band so wide are alike, in standard deviations of the noise
     ``refresh``  every so many units all bins are measured alone, so that no group stays together by itself
     ``process``  how much a bin drifts in a unit, as a variance; left to the filter if not given
 
@@ -56,7 +56,7 @@ class RGP(Mechanism):
         self.filter = Kalman(self.curator.bins, self.process)
 
     def decide(self, snapshot: Snapshot) -> Release:
-        self.filter.predict()
+        self.filter.predict_to(snapshot.t)
         if not self.curator.can(publish=self.per_unit):
             return self.republish(snapshot)
         band = self.width * self.noise_sd

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from penstock.types import Floats, Mask
 
 FORGETTING = 0.03  # of a measurement's variance, added before it: so nothing older than some dozens counts for much
-SURPRISING = 9.0  # a measurement so many times its expected square off, three deviations, says that the bin has moved
+SURPRISING = 16.0  # four deviations, squared: what is so far off says that the bin has moved, and is seldom noise
 LEAST_VARIANCE = 1e-12  # noise that rounds to nothing still leaves something to divide by
 
 
@@ -30,7 +30,7 @@ class Kalman:
 
     def __init__(self, bins: int, drift: float | None) -> None:
         self.values: Floats = np.zeros(bins)
-        self._drift = drift
+        self._drift, self._t = drift, 0
         self._uncertainty = np.full(bins, np.inf)  # before the first measurement anything is possible
         self._noise = np.zeros(bins)  # the variance of the drawn noise that the values carry
 
@@ -40,10 +40,15 @@ class Kalman:
         carried: Floats = np.sqrt(self._noise)
         return carried
 
-    def predict(self) -> None:
-        """A time unit goes by."""
+    def predict(self, units: int = 1) -> None:
+        """So many time units go by."""
+        self._t += units
         if self._drift is not None:
-            self._uncertainty += self._drift
+            self._uncertainty += self._drift * units
+
+    def predict_to(self, t: int) -> None:
+        """Time has come to unit ``t``, whoever saw the units before it."""
+        self.predict(t - self._t)
 
     def correct(
         self, measured: ArrayLike, variance: ArrayLike, noise_sd: ArrayLike, which: Mask | slice = slice(None)
@@ -66,7 +71,8 @@ class Kalman:
         self._uncertainty[:] = variance
 
     def save(self) -> dict[str, Any]:
-        return {"rows": np.array([self.values, self._uncertainty, self._noise])}
+        return {"t": self._t, "rows": np.array([self.values, self._uncertainty, self._noise])}
 
     def load(self, saved: dict[str, Any]) -> None:
+        self._t = saved["t"]
         self.values, self._uncertainty, self._noise = (np.array(row) for row in saved["rows"])

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from penstock.errors import BadInput
-from penstock.parameters import at_least_one
+from penstock.parameters import at_least_one, of_kind, within
 from penstock.types import Floats, Mask
+
+LONGEST_REACH = 1000
 
 
 class PID:
@@ -26,9 +27,9 @@ class PID:
 
     def __init__(self, proportional: float, integral: float, derivative: float, reach: int, loops: int = 1) -> None:
         at_least_one("reach", reach)
-        if not all(np.isfinite(weight) for weight in (proportional, integral, derivative)):
-            raise BadInput("the weights of a controller must be finite numbers.")
-        self._weights = proportional, integral, derivative
+        within("reach", reach, 0, LONGEST_REACH + 1)
+        weights = {"proportional": proportional, "integral": integral, "derivative": derivative}
+        self._weights = [of_kind(name, weight, float) for name, weight in weights.items()]
         self._errors = np.zeros((reach, loops))  # the latest one last
         self._seen = np.zeros(loops, np.int64)
         self._times = np.zeros(loops, np.int64)
