@@ -106,7 +106,7 @@ class FAST(Mechanism):
         else:
             surprise = np.abs(self.filter.values - expected) / np.maximum(self.filter.values, 1)
             self.plan(snapshot.t, float(surprise.mean()))
-        return self.released(snapshot, self.filter.values.copy(), Kind.ESTIMATED, self.filter.noise_sd)
+        return self.released(snapshot, self.filter.values, Kind.ESTIMATED, self.filter.noise_sd)
 
     def plan(self, t: int, surprise: float) -> None:
         """When to sample next: later if the surprise is below the set point, sooner if it is above."""

@@ -100,7 +100,7 @@ class RescueDP(Mechanism):
         sizes = self.measure(snapshot, e, due)
         self.pace(snapshot.t, due, left)
         kinds = np.where(due, np.where(sizes > 1, Kind.GROUPED, Kind.ESTIMATED), Kind.REPUBLISHED)
-        return self.released(snapshot, self.filter.values.copy(), kinds, self.filter.noise_sd)
+        return self.released(snapshot, self.filter.values, kinds, self.filter.noise_sd)
 
     def budget(self, longest: float, left: Epsilon) -> Epsilon:
         """What a unit may cost: what the region due with the longest interval asks for, which all of them share."""

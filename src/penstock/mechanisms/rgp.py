@@ -66,7 +66,7 @@ class RGP(Mechanism):
         noise_sd = self.noise_sd / sizes
         self.filter.correct(sums[labels] / sizes, noise_sd**2 + spread_in(band, sizes), noise_sd)
         kinds = np.where(sizes > 1, Kind.GROUPED, Kind.ESTIMATED)
-        return self.released(snapshot, self.filter.values.copy(), kinds, self.filter.noise_sd)
+        return self.released(snapshot, self.filter.values, kinds, self.filter.noise_sd)
 
     def groups(self, t: int, band: float) -> Ints:
         """The group of every bin, by its last release."""
