@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -19,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
+from in_process import PriceList, penstock, script
 from penstock.charges import Fact, recount
 from penstock.checks import CHECKS, Subject
-from penstock.cli.main import run
-from penstock.desk import Question
 from penstock.errors import BadState
 from penstock.types import Ints
 
@@ -36,7 +31,7 @@ FRESH, REPUBLISHED = int(ps.Kind.FRESH), int(ps.Kind.REPUBLISHED)
 Step = tuple[list[int], list[int], int]  # values, kinds, nano-epsilon charged
 
 
-# ---- what the papers say, with one ledger for all groups (specification 3.2 and 3.11), in whole nano-epsilon ---------
+# ---- what the papers say, with one ledger for all groups in whole nano-epsilon ---------
 
 
 def parts(scores: list[int], groups: int) -> list[list[int]]:
@@ -130,12 +125,6 @@ def cases(draw: st.DrawFn) -> tuple[ps.PrivacyModel, Ints, list[int], int, bool]
     return draw(models(steps)), np.array(rows, np.int64), draws, draw(st.integers(1, 9)), draw(st.booleans())
 
 
-def script(draws: list[int]) -> Iterator[int]:
-    yield from draws
-    while True:
-        yield 0
-
-
 def made(kind: str, model: ps.PrivacyModel, **options: Any) -> ps.Mechanism:
     mechanism: ps.Mechanism = getattr(ps, kind)(model=model, **options)
     return mechanism
@@ -189,29 +178,6 @@ def test_more_groups_than_bins_are_as_many_as_bins(
 
 
 # ---- one ledger for all groups ---------------------------------------------------------------------------------------
-
-
-@dataclass
-class PriceList:
-    """Works out what each answer tells about each bin from the noise it carries, and nothing else."""
-
-    model: ps.PrivacyModel
-    bins: int
-    told: list[list[Fraction]] = field(default_factory=list)  # of each unit, of each bin
-
-    def begin(self) -> None:
-        self.told.append([Fraction(0)] * self.bins)
-
-    def __call__(self, question: Question, compute: Callable[[], T]) -> T:
-        assert question.scale is not None
-        for j in range(self.bins) if question.bins is None else question.bins.tolist():
-            self.told[-1][j] += self.model.sensitivity / question.scale
-        return compute()
-
-    def dearest_walk(self) -> Fraction:
-        """What somebody who is always in the dearest bin pays in the fullest window."""
-        dearest = [max(unit) for unit in self.told]
-        return max(sum(dearest[t : t + self.model.window], Fraction(0)) for t in range(len(dearest)))
 
 
 def taking_turns(bins: int, steps: int, rest: int) -> Ints:
@@ -440,20 +406,6 @@ def test_the_least_epsilon_publishes_without_fail() -> None:
     for kind in ("BD", "BA", "GEvent"):
         releases = published(made(kind, model, groups=2), taking_turns(3, 30, 1), ps.SimulationNoise(1))
         assert len(releases) == 30
-
-
-def penstock(*arguments: object) -> tuple[int, str]:
-    err, code = io.StringIO(), 0
-    with (
-        mock.patch.object(sys, "argv", ["penstock", *map(str, arguments)]),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(err),
-    ):
-        try:
-            run()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    return code, err.getvalue()
 
 
 @pytest.mark.parametrize("kind", ["bd", "ba", "g_event"])

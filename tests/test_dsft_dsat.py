@@ -1,4 +1,4 @@
-"""DSFT and DSAT against a second, slow implementation written from the specification, and at their edges."""
+"""DSFT and DSAT against a second, slow implementation written from the paper and the repairs, and at their edges."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
+from in_process import Logged
 from penstock.charges import Fact, recount
 from penstock.desk import Question
 from penstock.types import Ints
@@ -60,7 +61,7 @@ def window_plan(tops: int, budget: int) -> tuple[int, int, int]:
 
 @dataclass
 class Twin:
-    """Sections 3.4 and 3.5 of the specification, line by line; DSAT if ``adaptive`` is given."""
+    """Algorithms 1 to 3 as repaired, line by line; DSAT if ``adaptive`` is given."""
 
     model: ps.PrivacyModel
     bins: int
@@ -180,18 +181,6 @@ class Twin:
 # ---- and ours beside it -------------------------------------------------------------------------------------------
 
 
-class Logged(ps.ScriptedNoise):
-    """A script that remembers the scales it was asked for."""
-
-    def __init__(self, values: list[int]) -> None:
-        super().__init__(values, strict=True)
-        self.scales: list[Fraction] = []
-
-    def laplace(self, scale: Fraction, size: int) -> Ints:
-        self.scales += [scale] * size
-        return super().laplace(scale, size)
-
-
 class Bench:
     """A mechanism whose noise, charges and thresholds are taken down."""
 
@@ -285,14 +274,14 @@ def same_as_twin(name: str, case: tuple[Any, ...], adaptive: dict[str, Any] | No
 
 @fixed
 @given(cases())
-def test_dsft_does_what_the_specification_says(case: tuple[Any, ...]) -> None:
+def test_dsft_does_what_the_repaired_paper_says(case: tuple[Any, ...]) -> None:
     """Algorithm 1 repaired, under every model, with every metric."""
     same_as_twin("dsft", case, None)
 
 
 @fixed
 @given(cases(), controllers)
-def test_dsat_does_what_the_specification_says(case: tuple[Any, ...], adaptive: dict[str, Any]) -> None:
+def test_dsat_does_what_the_repaired_paper_says(case: tuple[Any, ...], adaptive: dict[str, Any]) -> None:
     """Algorithms 2 and 3 repaired: the threshold is public, clipped to 0 and 2, and steered by all three terms."""
     burn_in = min(adaptive["burn_in"], case[0].window - 1)
     same_as_twin("dsat", case, adaptive | {"burn_in": burn_in})
@@ -311,7 +300,7 @@ def test_the_threshold_is_clipped_at_both_ends() -> None:
 
 @pytest.mark.parametrize(("neighbours", "k"), [("add-remove", 0.089), ("replace", 0.135)])
 @pytest.mark.parametrize("name", ["dsft", "dsat"])
-def test_k_is_that_of_the_specification(name: str, neighbours: Any, k: float) -> None:
+def test_k_is_that_of_the_formula(name: str, neighbours: Any, k: float) -> None:
     """3.4: U = 27648, C = 10, whatever n is."""
     model = ps.UserLevel(epsilon=1, horizon=1000, neighbours=neighbours)
     for count in (0, 10**6):

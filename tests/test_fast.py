@@ -1,4 +1,4 @@
-"""FAST against a second, slow implementation written from the specification; its schedule, its blocks, its noise."""
+"""FAST against a second, slow implementation written from the paper; its schedule, its blocks, its noise."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
+from in_process import Logged
 from penstock.charges import Fact, recount
-from penstock.types import Ints
 
 fixed = settings(derandomize=True, deadline=None, max_examples=150)
 NANO = 10**9
@@ -24,21 +24,9 @@ def made(model: ps.PrivacyModel, **options: Any) -> ps.Mechanism:
     return ps.mechanism("fast")(model=model, **options)
 
 
-class Logged(ps.ScriptedNoise):
-    """A script that remembers the scales it was asked for."""
-
-    def __init__(self, values: list[int]) -> None:
-        super().__init__(values, strict=True)
-        self.scales: list[Fraction] = []
-
-    def laplace(self, scale: Fraction, size: int) -> Ints:
-        self.scales += [scale] * size
-        return super().laplace(scale, size)
-
-
 @dataclass
 class Twin:
-    """Section 3.10 of the specification: one schedule for all bins."""
+    """The paper's FAST, with one schedule for all bins."""
 
     model: ps.PrivacyModel
     script: Iterator[int]
@@ -135,9 +123,7 @@ options = st.fixed_dictionaries(
 
 @fixed
 @given(laws(), options, st.integers(1, 3), st.integers(0, 2**32))
-def test_fast_does_what_the_specification_says(
-    model: ps.PrivacyModel, chosen: dict[str, Any], bins: int, seed: int
-) -> None:
+def test_fast_does_what_the_paper_says(model: ps.PrivacyModel, chosen: dict[str, Any], bins: int, seed: int) -> None:
     """Horizon, sliding and blocks: the same units are sampled, for the same price, and filtered to the same values."""
     rng = np.random.default_rng(seed)
     script = rng.integers(-40, 41, 400).tolist()

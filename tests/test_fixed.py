@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import math
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -17,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
+from in_process import penstock
 from penstock.charges import Fact, recount
-from penstock.cli.main import run
 from penstock.types import Ints
 
 thorough = settings(derandomize=True, deadline=None, max_examples=200)
@@ -221,20 +217,6 @@ def test_an_epsilon_that_is_gone_when_it_is_divided_is_refused() -> None:
     with pytest.raises(ps.BadInput, match="too little for 10 time units"):
         ps.Baseline(model=tiny)
     assert len(fresh_units(published(ps.Fixed(model=tiny, every=4), restless(10), ps.SimulationNoise(1)))) == 3
-
-
-def penstock(*arguments: object) -> tuple[int, str]:
-    err, code = io.StringIO(), 0
-    with (
-        mock.patch.object(sys, "argv", ["penstock", *map(str, arguments)]),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(err),
-    ):
-        try:
-            run()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    return code, err.getvalue()
 
 
 def command(folder: Path, *more: str) -> tuple[int, str]:

@@ -244,7 +244,7 @@ def test_two_bins_that_do_not_move_are_like_each_other(one: float, other: float)
 @given(alike_histories())
 @example((np.full((ROWS, 9), 11.0), np.ones(9, np.bool_)))
 def test_what_is_grouped_adds_up_to_less_than_small(past: tuple[Floats, Mask]) -> None:
-    """RescueDP: "regions below it are grouped, up to this sum"; the specification, 3.11: group sum < 30."""
+    """RescueDP: "regions below it are grouped, up to this sum"; the sum of a group stays below 30."""
     history, which = past
     labels = small_together(history, which, small=30, apart=25, alike=0.5)
     means = history.mean(axis=0)

@@ -17,12 +17,11 @@ import polars
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import penstock as ps
+from in_process import Crash, crash_at, penstock
 from penstock.charges import Fact, Point, Span, recount
 from penstock.checks import CHECKS, Subject
-from penstock.cli.main import app
 from penstock.codec import decode, encode
 from penstock.desk import Question
 from penstock.errors import HorizonReached
@@ -267,17 +266,6 @@ def test_a_unit_out_of_order_is_called_that_on_a_short_horizon_too(horizon: int,
 # ---- through a store ------------------------------------------------------------------------------------------------
 
 
-class Crash(BaseException): ...
-
-
-def crash_at(point: str) -> Callable[[str], None]:
-    def at(here: str) -> None:
-        if here == point:
-            raise Crash
-
-    return at
-
-
 def opened(store: ps.Store, make: Callable[..., ps.Mechanism], rule: OnHorizon, **options: Any) -> ps.Publisher:
     return ps.Publisher(make(model=law(rule)), store, "s", bins=("a", "b"), **options)
 
@@ -444,13 +432,6 @@ def test_a_finished_stream_whose_head_file_is_gone_can_be_adopted(tmp_path: Path
 
 
 # ---- the command line -----------------------------------------------------------------------------------------------
-
-
-def penstock(*arguments: object) -> tuple[int, str]:
-    result = CliRunner().invoke(app, [str(each) for each in arguments])
-    if isinstance(result.exception, ps.PenstockError):
-        return 2, str(result.exception)
-    return result.exit_code, result.output
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
+from in_process import Crash, crash_at
 from penstock.charges import Fact, Span, Touch, recount
 from penstock.checks.subject import example_models
 from penstock.primitives.segment import SegmentPlan, Verdict
@@ -25,17 +26,6 @@ POINTS = ("intent", "draw", "state", "write", "commit", "head", "emit")
 UNITS, RNG = 14, np.random.default_rng(5)
 COUNTS = np.cumsum(RNG.integers(0, 40, (UNITS, 3)), axis=0)
 PRESENCE = [[f"u{user}" for user in np.flatnonzero(RNG.random(4) < 0.6)] for _ in range(UNITS)]
-
-
-class Crash(BaseException): ...
-
-
-def crash_at(point: str) -> Callable[[str], None]:
-    def at(here: str) -> None:
-        if here == point:
-            raise Crash
-
-    return at
 
 
 class Planned(ps.SimulationNoise):

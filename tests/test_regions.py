@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import math
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -19,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
+from in_process import PriceList, penstock, script
 from penstock.charges import Fact, recount
-from penstock.cli.main import run
-from penstock.desk import Question
 from penstock.primitives.grouping import small_together
 from penstock.types import Ints
 
@@ -56,7 +51,7 @@ def noise_sd(model: ps.PrivacyModel, nano: int) -> float:
 
 @dataclass
 class Cell:
-    """A region's filter: a random walk of variance ``drift`` a unit, measured now and then (specification 3.10)."""
+    """A region's filter: a random walk of variance ``drift`` a unit, measured now and then."""
 
     drift: float
     value: float = 0.0
@@ -72,7 +67,7 @@ class Cell:
         self.uncertainty = gain * variance
 
 
-# ---- RescueDP by the formulas of 3.11, with one ledger for all regions -----------------------------------------------
+# ---- RescueDP by its formulas, with one ledger for all regions ------------------------------------------------------
 
 
 @dataclass
@@ -173,12 +168,6 @@ def cases(draw: st.DrawFn) -> tuple[ps.PrivacyModel, Ints, list[int], float]:
     return draw(models(steps)), np.array(rows, np.int64), draws, draw(st.sampled_from([0.125, 16.0, 1e9]))
 
 
-def script(draws: list[int]) -> Iterator[int]:
-    yield from draws
-    while True:
-        yield 0
-
-
 @pytest.mark.parametrize("kind", ["RescueDP", "SecWeb"])
 @thorough
 @given(case=cases())
@@ -203,7 +192,7 @@ def test_with_one_record_a_unit_the_two_are_one() -> None:
 
 
 def test_a_stream_of_zeros_is_sampled_ever_more_seldom() -> None:
-    """Nothing changes, E = 0, so by 3.11 the interval grows by 10 at every sample, as it does on any other level."""
+    """Nothing changes, E = 0, so the interval grows by 10 at every sample, as it does on any other level."""
     model = ps.WEvent(epsilon=100, w=50)
     zeros, fives = (
         published(made("RescueDP", model), np.full((40, 2), level), ps.ScriptedNoise()) for level in (0, 500)
@@ -332,29 +321,6 @@ def test_every_refresh_measures_every_bin_alone() -> None:
 
 
 # ---- one ledger for all regions --------------------------------------------------------------------------------------
-
-
-@dataclass
-class PriceList:
-    """Works out what each answer tells about each bin from the noise it carries, and nothing else."""
-
-    model: ps.PrivacyModel
-    bins: int
-    told: list[list[Fraction]] = field(default_factory=list)
-
-    def begin(self) -> None:
-        self.told.append([Fraction(0)] * self.bins)
-
-    def __call__(self, question: Question, compute: Callable[[], T]) -> T:
-        assert question.scale is not None
-        for j in range(self.bins) if question.bins is None else question.bins.tolist():
-            self.told[-1][j] += self.model.sensitivity / question.scale
-        return compute()
-
-    def dearest_walk(self) -> Fraction:
-        """What somebody who is always in the dearest bin pays in the fullest window."""
-        dearest = [max(unit) for unit in self.told]
-        return max(sum(dearest[t : t + self.model.window], Fraction(0)) for t in range(len(dearest)))
 
 
 @pytest.mark.parametrize("bins", [5, 64])
@@ -635,20 +601,6 @@ def test_an_absurd_size_is_refused_or_works(kind: str, name: str, value: Any) ->
     rows = np.random.default_rng(1).integers(0, 900, (60, 4))
     values = [release.values for release in published(mechanism, rows, ps.SimulationNoise(1))]
     assert np.abs(values).max() < 10**6
-
-
-def penstock(*arguments: object) -> tuple[int, str]:
-    err, code = io.StringIO(), 0
-    with (
-        mock.patch.object(sys, "argv", ["penstock", *map(str, arguments)]),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(err),
-    ):
-        try:
-            run()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    return code, err.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from penstock.types import Floats, Ints, Snapshot
 fixed = settings(derandomize=True, deadline=None, max_examples=200)
 SKIPPED, BELOW, ABOVE = Verdict.SKIPPED, Verdict.BELOW, Verdict.ABOVE
 
-TABLE = {1: 1, 2: 1, 3: 2, 5: 2, 10: 3, 20: 5, 30: 10, 60: 12, 120: 17}  # privacy-spec P3
+TABLE = {1: 1, 2: 1, 3: 2, 5: 2, 10: 3, 20: 5, 30: 10, 60: 12, 120: 17}  # tops: yeses of a run
 budgets = st.integers(10**6, 10**15).map(Epsilon.of_nano)
 tops = st.integers(1, 300)
 PLAN = SegmentPlan(2, Epsilon(0.2), Epsilon(0.1))
@@ -69,7 +69,7 @@ class Bench:
         return self.segment.above(self.unit(count), Distance([0]), threshold, then=Epsilon(then))
 
 
-def test_the_best_lengths_are_those_of_the_specification() -> None:
+def test_the_best_lengths_are_the_least_noisy_ones() -> None:
     """C -> c, and the split for C = 1."""
     assert {tops: SegmentPlan.windowed(tops, Epsilon(1)).c for tops in TABLE} == TABLE
     plan = SegmentPlan.windowed(1, Epsilon(1))
