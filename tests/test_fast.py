@@ -44,7 +44,8 @@ class Twin:
 
     def __post_init__(self) -> None:
         self.most = math.ceil(self.rate * self.model.window)
-        self.part = self.model.epsilon.nano // (2 if self.blocks else 1) // self.most
+        halved = self.blocks and not self.model.horizon_bound  # a horizon is one block
+        self.part = self.model.epsilon.nano // (2 if halved else 1) // self.most
         scale = self.model.sensitivity * NANO / self.part
         self.drawn_variance = 2 * math.exp(-1 / scale) / (1 - math.exp(-1 / scale)) ** 2
         self.restart()

@@ -253,4 +253,4 @@ def test_what_is_right_is_taken(
 ) -> None:
     code, said = told_by(tmp_path, *way(tmp_path, name, text))
     assert code == 0
-    assert "DSAT with 1 in any 50 units" in said
+    assert "DSAT with 1 over its horizon of 50 units" in said

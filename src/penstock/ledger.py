@@ -77,6 +77,7 @@ class Ledger:
         if population is not None:
             population.join(model)
         self.model = model
+        self._limit = model.epsilon.nano
         self.t = 0
         self.sequence = 0  # how many charges were ever booked
         self.charged = 0  # nano-epsilon booked in the current unit
@@ -118,11 +119,10 @@ class Ledger:
             return False
         reading = self._spans[span].envelope if span is not None else None
         total = sum(e.nano for name, e in envelopes.items() if known(name))
-        if _read(self._meter, span) + total > self.model.epsilon.nano:
+        if _read(self._meter, span) + total > self._limit:
             return False
-        for name in envelopes.keys() | {reading}:
-            if name in self._caps:
-                meter, limit = self._caps[name]
+        for name, (meter, limit) in self._caps.items():
+            if name in envelopes or name == reading:
                 more = envelopes[name].nano if name in envelopes else 0
                 if _read(meter, span if name == reading else None) + more > limit:
                     return False
@@ -130,7 +130,7 @@ class Ledger:
 
     def remaining(self, envelope: str | None = None) -> Epsilon:
         """What can still be spent at the current unit, in all or from one envelope."""
-        left = 0 if self._over else self.model.epsilon.nano - self._meter.total
+        left = 0 if self._over else self._limit - self._meter.total
         if envelope is not None and known(envelope) in self._caps:
             meter, limit = self._caps[envelope]
             left = min(left, limit - meter.total)
@@ -140,7 +140,7 @@ class Ledger:
         """The most that the next unit can cost, before it has begun."""
         if self.model.is_over(self.t + 1):
             return Epsilon.of_nano(0)
-        return Epsilon.of_nano(self.model.epsilon.nano - self._meter.total + self._meter.leaving)
+        return Epsilon.of_nano(self._limit - self._meter.total + self._meter.leaving)
 
     def lose(self, most: Epsilon) -> None:
         """Nobody knows what was drawn in the current unit: count ``most`` of it as spent, as far as the law allows."""
@@ -236,7 +236,7 @@ class Ledger:
     def forget(self) -> None:
         """Nothing certain is known of the past: every protected set is taken to have paid all of epsilon just now."""
         self._roll = Roll(self._roll.limit) if self._roll else None
-        self._meter.forget(self.model.epsilon.nano)
+        self._meter.forget(self._limit)
         for meter, limit in self._caps.values():
             meter.forget(limit)
 
@@ -259,7 +259,7 @@ class Ledger:
 
     def _require(self, e: Epsilon, envelope: str, within: Epsilon) -> None:
         capped = self._caps.get(known(envelope))
-        fits = not self._over and self._meter.total + e.nano <= self.model.epsilon.nano
+        fits = not self._over and self._meter.total + e.nano <= self._limit
         if not fits or (capped and capped[0].total + within.nano > capped[1]):
             raise self.refusal(e.nano, envelope)
 

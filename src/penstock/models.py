@@ -145,7 +145,7 @@ class UserLevel(PrivacyModel):
         if self.is_over(t) and self.on_horizon == "stop":
             raise HorizonReached(
                 f"the stream was declared for a horizon of {self.horizon} and t={t} is past that; begin a new stream,"
-                ' or repeat its last release from here on with on_horizon="republish".'
+                ' or repeat its last release from here on with on_horizon="republish" (--on-horizon republish).'
             )
 
 

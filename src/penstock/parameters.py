@@ -16,19 +16,13 @@ from penstock.errors import BadInput
 SMALLEST, LARGEST = 1e-50, 1e50  # beyond these, arithmetic with floats goes astray
 LARGEST_WHOLE = 2**53
 LONGEST_SHOWN = 40  # characters of a value in a message
-KINDS = {
-    bool: "true or false",
-    int: "a whole number of at most 2**53",
-    float: "a number of at most 1e50",
-    str: "text",
-    NoneType: "nothing",
-}
+KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", NoneType: "nothing"}
 
 
 def of_kind(name: str, value: Any, hint: Any) -> Any:
     """The value as Python's own kind, or a refusal if a parameter annotated with ``hint`` cannot take it."""
     if not _fits(value, hint):
-        raise BadInput(f"{name} must be {' or '.join(_names(hint))}; got {_shown(value)}.")
+        raise BadInput(f"{name} must be {' or '.join(_names(hint))}{_of_size(value)}; got {_shown(value)}.")
     if isinstance(value, np.integer):
         value = int(value)
     if isinstance(value, (np.floating, Fraction)) or (isinstance(value, int) and abs(value) > LARGEST_WHOLE):
@@ -57,6 +51,13 @@ def _sane(value: Any) -> bool:
     except OverflowError:
         return False
     return size == 0 or SMALLEST <= size <= LARGEST
+
+
+def _of_size(value: object) -> str:
+    """If it is the size that is wrong, what is right."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return " of at most 2**53"
+    return " of a size from 1e-50 to 1e50" if isinstance(value, float) else ""
 
 
 def _shown(value: object) -> str:
@@ -103,4 +104,4 @@ def not_negative(name: str, value: Number) -> None:
 def within(name: str, value: Number, low: int, high: int) -> None:
     """Refuse a number that does not lie strictly between two public bounds."""
     if not low < as_fraction(value) < high:
-        raise BadInput(f"{name} must lie between {low} and {high}; got {value}.")
+        raise BadInput(f"{name} must lie between {low} and {high}, both excluded; got {value}.")

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Protocol
 
 from penstock.curator import Curator
-from penstock.errors import PenstockError
+from penstock.errors import BadInput, PenstockError
 from penstock.ledger import Population
 from penstock.mechanisms.base import Mechanism
 from penstock.noise import Noise
@@ -20,6 +20,8 @@ def publish(
     stream: Stream, mechanism: Mechanism, *, noise: Noise | None = None, population: Population | None = None
 ) -> Iterator[Release]:
     """Publish a stream held in memory: one release a time unit, exact and secure noise unless told otherwise."""
+    if not isinstance(stream, Stream):
+        raise BadInput("publish() takes a stream in memory, ps.streams.Stream; for files use ps.Publisher.")
     mechanism.start(Curator(mechanism.model, stream.bins, noise=noise, population=population))
     return (mechanism.step(snapshot) for snapshot in stream)
 

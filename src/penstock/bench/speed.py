@@ -79,12 +79,19 @@ def bd_step_wide() -> Result:
 
 
 def against_plain(bins: int, bar: float) -> Result:
-    """A step of SPAS transcribed into plain Python over one of ours, both with numpy's noise, round-robin in chunks."""
+    """A step of SPAS transcribed into plain Python over one of ours, both with numpy's noise, round-robin in chunks.
+
+    Each is handed its rows in the form it takes them, ready made.
+    """
     model = WEvent(epsilon=1, w=120)
-    ours = _walker(mechanism("spas")(model=model).start(Curator(model, bins, noise=SimulationNoise(1))))
-    theirs = _plain_walker(PlainSPAS(1.0, model.w, bins, seed=1))
+    settled = 3 * model.w  # the warm-up, and the two windows that the transcription looks back at
+    counts = synthetic("jumps", bins=bins, steps=settled + (ROUNDS + 1) * SLOW_CHUNK, seed=3)
+    publishing = mechanism("spas")(model=model).start(Curator(model, bins, noise=SimulationNoise(1)))
+    plain = PlainSPAS(1.0, model.w, bins, seed=1)
+    ours = (float(publishing.step(snapshot).values[0]) for snapshot in list(counts))
+    theirs = (plain.step(row)[0] for row in counts.counts.tolist())
     for walker in (ours, theirs):
-        _walk(walker, 3 * model.w)  # the warm-up, and the two windows that the transcription looks back at
+        _walk(walker, settled)
     ratio = _ratio(lambda: _walk(theirs, SLOW_CHUNK), lambda: _walk(ours, SLOW_CHUNK))
     return Result(f"SPAS in plain Python / SPAS step, d={bins}", ratio, "x", bar, at_least=True)
 
@@ -119,10 +126,10 @@ def timing_leak(calls: int = 30_000) -> Result:
     return Result("|Spearman| of call time and |noise|, d=1", correlation, "", 0.05)
 
 
-def _ratio(ours: Callable[[], object], theirs: Callable[[], object], rounds: int = ROUNDS) -> float:
+def _ratio(ours: Callable[[], object], theirs: Callable[[], object], rounds: int | None = None) -> float:
     """The median over rounds of the time of one over the time of the other, measured in turn."""
     ours(), theirs()
-    return float(np.median([_seconds(ours) / _seconds(theirs) for _ in range(rounds)]))
+    return float(np.median([_seconds(ours) / _seconds(theirs) for _ in range(rounds or ROUNDS)]))
 
 
 def _seconds(call: Callable[[], object]) -> float:
@@ -141,13 +148,6 @@ def _walker(publishing: Mechanism, rows: int = 5000) -> Iterator[float]:
     counts = synthetic("jumps", bins=publishing.curator.bins, steps=rows, seed=3).counts
     for t in itertools.count(1):
         yield float(publishing.step(Snapshot(t, counts[t % len(counts)])).values[0])
-
-
-def _plain_walker(publishing: PlainSPAS, rows: int = 5000) -> Iterator[float]:
-    """The same walk for the transcription, which takes its rows as lists."""
-    counts = synthetic("jumps", bins=publishing.bins, steps=rows, seed=3).counts.tolist()
-    for t in itertools.count(1):
-        yield publishing.step(counts[t % len(counts)])[0]
 
 
 def _walk(walker: Iterator[float], steps: int) -> None:

@@ -15,7 +15,7 @@ from penstock.noise import ScriptedNoise, SimulationNoise
 from penstock.proofs import PROVED, fingerprint, proof_of
 from penstock.types import Kind, Snapshot
 
-STRETCHES, STRETCH = 4, 400
+STRETCHES, STRETCH = 6, 400
 GROWTH_BYTES = 1024  # in one stretch
 
 

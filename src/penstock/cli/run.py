@@ -131,7 +131,8 @@ def _check(settings: Settings) -> None:
             made.model.require_going_on(snapshot.t)
         times.append(snapshot.label)
     span = f", {times[0]} to {times[-1]}" if times else ""
-    law = f"{type(made).__name__} with {made.model.epsilon} in any {several(made.model.window, 'unit')}"
+    stretch = "over its horizon of" if made.model.horizon_bound else "in any"
+    law = f"{type(made).__name__} with {made.model.epsilon} {stretch} {several(made.model.window, 'unit')}"
     messages.print(
         f"fine: {several(len(times), 'row')}{escape(span)}, {several(len(source.bins), 'bin')}; {law}; nothing spent."
     )

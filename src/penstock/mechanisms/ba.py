@@ -48,10 +48,10 @@ class BA(BD):
         left = int(self.curator.remaining("publish") / self.share)  # enough, unless a crash has taken some
         shares = min(snapshot.t - resumes, self.model.window, left)
         e = self.share * shares
-        if not shares or not self.curator.can(decide=self.per_unit, publish=e):
+        if not shares or not self.curator.can(decide=self.asking, publish=e):
             return self.republish(snapshot)
         columns = self.columns()
-        moved = self.moved(snapshot, self.per_unit, columns)  # line 1
+        moved = self.moved(snapshot, self.asking, columns)  # line 1
         due = self.worth_publishing(moved, e)
         if not due.any():
             return self.republish(snapshot)

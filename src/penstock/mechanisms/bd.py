@@ -50,18 +50,21 @@ class BD(Mechanism):
         self.require_spendable(self.model.epsilon / 2 / self.model.window)
 
     def begin(self) -> None:
-        half = self.model.epsilon / 2
-        wide = self.shift and 2 * self.model.window <= self.curator.bins
-        self.per_unit = self.model.epsilon / self.curator.bins if wide else half / self.model.window
-        self.publish_budget = self.model.epsilon - self.per_unit * self.model.window if wide else half
-        self.require_spendable(self.per_unit)
-        self.curator.cap(decide=self.model.epsilon - self.publish_budget, publish=self.publish_budget)
+        epsilon, window = self.model.epsilon, self.model.window
+        if self.shift and 2 * window <= self.curator.bins:
+            self.asking = epsilon / self.curator.bins
+            self.publish_budget = epsilon - self.asking * window
+        else:
+            self.asking = epsilon / 2 / window
+            self.publish_budget = epsilon / 2
+        self.require_spendable(self.asking)  # once more, because only now the number of bins is known
+        self.curator.cap(decide=epsilon - self.publish_budget, publish=self.publish_budget)
 
     def decide(self, snapshot: Snapshot) -> Release:
-        if not self.curator.can(decide=self.per_unit):  # it can, unless a crash has taken it
+        if not self.curator.can(decide=self.asking):  # it can, unless a crash has taken it
             return self.republish(snapshot)
         columns = self.columns()
-        moved = self.moved(snapshot, self.per_unit, columns)  # line 1
+        moved = self.moved(snapshot, self.asking, columns)  # line 1
         e = self.curator.remaining("publish") / 2  # line 2
         due = self.worth_publishing(moved, e)  # line 3
         return self.publish(snapshot, e, due[columns]) if due.any() else self.republish(snapshot)

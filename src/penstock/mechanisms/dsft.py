@@ -72,7 +72,9 @@ class DSFT(Mechanism):
         self.most = self.releases or self.usual_releases()
         decide = self.model.epsilon.share(self.share())
         self.part = (self.model.epsilon - decide) / self.most
-        self.require_spendable(self.part, *([decide / (8 * self.most)] if decide else []))  # no part of a run is less
+        self.require_spendable(self.part)
+        if decide:
+            self.require_spendable(decide / (8 * self.most))  # the threshold and the comparisons of a run have more
         self.curator.cap(decide=decide, publish=self.model.epsilon - decide)
         self.segment = self.curator.segment()
         self.plan = self.planned(decide) if decide else None

@@ -15,7 +15,7 @@ from penstock.primitives.pid import PID
 from penstock.queries import Counts
 from penstock.types import Kind, Release, Snapshot
 
-CERTAIN = 100.0  # P_0: the filter's uncertainty after its first sample
+FIRST_UNCERTAINTY = 100.0  # P_0: after the first sample
 
 
 @dataclass(kw_only=True)
@@ -73,7 +73,8 @@ class FAST(Mechanism):
 
     def begin(self) -> None:
         self.most = math.ceil(as_fraction(self.rate) * self.model.window)
-        self.part = (self.model.epsilon / 2 if self.blocks else self.model.epsilon) / self.most
+        meets = 2 if self.blocks and not self.model.horizon_bound else 1  # blocks that a protected set meets
+        self.part = self.model.epsilon / meets / self.most
         self.restart()
 
     def controller(self) -> PID:
@@ -102,7 +103,7 @@ class FAST(Mechanism):
         self.filter.correct(sampled, self.measurement, self.curator.noise_sd(self.part))
         self.samples += 1
         if self.samples == 1:
-            self.filter.set_uncertainty(CERTAIN)
+            self.filter.set_uncertainty(FIRST_UNCERTAINTY)
         else:
             surprise = np.abs(self.filter.values - expected) / np.maximum(self.filter.values, 1)
             self.plan(snapshot.t, float(surprise.mean()))

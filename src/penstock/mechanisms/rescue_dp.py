@@ -16,8 +16,8 @@ from penstock.primitives.pid import PID
 from penstock.queries import GroupSums
 from penstock.types import Floats, Ints, Kind, Mask, Release, Snapshot
 
-REMEMBERED = 3  # releases that predict the next one
-DEAREST = 5  # no release takes more than epsilon / 5
+REMEMBERED = 3  # releases that predict the next one, and changes that the controller averages
+PARTS = 5  # no release takes more than such a part of epsilon
 
 
 @dataclass(kw_only=True)
@@ -65,6 +65,7 @@ class RescueDP(Mechanism):
     def validate(self) -> None:
         within("phi", self.phi, 0, 1)
         within("most", self.most, 0, 1)
+        within("alike", self.alike, -1, 1)
         for name in ("gain", "small", "apart"):
             above(name, getattr(self, name), 0)
         if self.process is not None:
@@ -105,12 +106,12 @@ class RescueDP(Mechanism):
     def budget(self, longest: float, left: Epsilon) -> Epsilon:
         """What a unit may cost: what the region due with the longest interval asks for, which all of them share."""
         part = min(self.phi * math.log(longest + 1), self.most)
-        return min(left.share(part), self.model.epsilon / DEAREST)
+        return min(left.share(part), self.model.epsilon / PARTS)
 
     def measure(self, snapshot: Snapshot, e: Epsilon, due: Mask) -> Ints:
-        """Ask for the sums of groups, share them out evenly, and filter. Returns the size of every bin's group."""
+        """Ask for the sums of groups, share them out evenly, and filter. Returns the size of each due bin's group."""
         labels = self.groups(due)
-        sizes = np.bincount(labels[due], minlength=1)[labels]
+        sizes = np.bincount(labels[due])[labels]
         sums = self.curator.ask(snapshot, GroupSums(labels), e)
         noise_sd = self.curator.noise_sd(e) / sizes[due]
         variance = noise_sd**2 + spread_in(self.scale * self.small, sizes[due])
@@ -131,6 +132,6 @@ class RescueDP(Mechanism):
         change = self.pid.update(t, np.abs(self.filter.values - self.history[-1])[due], due)
         self.history = np.vstack([self.history[1:], self.filter.values])
         noise = self.model.sensitivity / float(left)
-        slower = self.interval[due] + self.gain * (1 - (change / noise) ** 2)
-        self.interval[due] = np.clip(slower, 1, self.model.window)
+        wanted = self.interval[due] + self.gain * (1 - (change / noise) ** 2)
+        self.interval[due] = np.clip(wanted, 1, self.model.window)
         self.due[due] = t + np.rint(self.interval[due]).astype(np.int64)

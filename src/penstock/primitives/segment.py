@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,15 @@ class SegmentPlan:
         spendable(self.u)
         spendable(self.v)
 
-    @property
+    @cached_property
     def opening(self) -> Epsilon:
         """What opening costs every protected set that sees the segment at all."""
         return self.u + self.v * self.c
+
+    @cached_property
+    def first(self) -> Epsilon:
+        """What the first comparison may cost: the opening, and a yes."""
+        return self.opening + self.v
 
     @staticmethod
     @lru_cache(maxsize=64)
@@ -107,7 +112,7 @@ class Segment:
         """Whether a comparison could be paid now, with ``then`` for the release a yes leads to. Public."""
         if self.plan is None or self.left == 0:
             return False
-        decide = self.plan.v if self.running else self.plan.v + self.plan.opening
+        decide = self.plan.v if self.running else self.plan.first
         return self._desk.ledger.can(self._span, decide=decide, publish=then)
 
     def above(self, snapshot: Snapshot, query: Query, threshold: int, then: Epsilon) -> Verdict:

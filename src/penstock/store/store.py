@@ -191,7 +191,10 @@ class Store(Holding):
 
 
 def require_same(name: str, known: Declaration, now: Declaration) -> None:
-    """Refuse to go on with a stream under another law, another mechanism or other bins."""
+    """Refuse to go on with a stream under another law, another mechanism or other bins.
+
+    Of a mechanism's parameters only those are declared that are not as usual.
+    """
     for field in sorted(known.keys() | now.keys()):
         before, after = known.get(field), now.get(field)
         if before != after and isinstance(before, dict) and isinstance(after, dict):
@@ -202,9 +205,13 @@ def require_same(name: str, known: Declaration, now: Declaration) -> None:
             )
         elif before != after:
             raise OtherStream(
-                f'the stream "{name}" was begun with {field} = {before} and is opened with {field} = {after}; go on as'
-                " it was begun; another stream needs another name, and has a budget of its own."
+                f'the stream "{name}" was begun with {_told(field, before)} and is opened with {_told(field, after)};'
+                " go on as it was begun; another stream needs another name, and has a budget of its own."
             )
+
+
+def _told(field: str, value: object) -> str:
+    return f"the usual {field}" if value is None else f"{field} = {value}"
 
 
 def _other_bins(before: list[str], after: list[str]) -> str:
