@@ -1,6 +1,8 @@
 """Publishing a stream, and what goes wrong before anything is spent."""
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,3 +125,20 @@ def test_finding_mechanisms_by_name() -> None:
 def test_an_epsilon_that_cannot_be_divided_is_refused_at_construction(make: Callable[[], ps.Mechanism]) -> None:
     with pytest.raises(ps.BadInput, match="use a larger epsilon or a shorter window"):
         make()
+
+
+def test_a_file_is_not_published_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("t,a\n1,5\n", encoding="utf-8")
+    source: Any = ps.streams.read(tmp_path / "in.csv")
+    with pytest.raises(ps.BadInput, match=r"takes a stream in memory.*use ps\.Publisher"):
+        ps.publish(source, ps.Uniform(model=ps.WEvent(epsilon=1, w=3)))
+    source.close()
+
+
+def test_a_parameter_that_was_as_usual_is_called_so(tmp_path: Path) -> None:
+    model = ps.WEvent(epsilon=1, w=3)
+    with ps.Store(tmp_path / "db") as store:
+        with ps.Publisher(ps.DSFT(model=model), store, "s", bins=["a"]) as publisher:
+            publisher.publish(ps.Snapshot(1, [5]))
+        with pytest.raises(ps.StoreError, match=r"begun with the usual threshold and is opened with threshold = 0\.1"):
+            ps.Publisher(ps.DSFT(model=model, threshold=0.1), store, "s", bins=["a"])
