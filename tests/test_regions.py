@@ -336,7 +336,7 @@ def test_every_refresh_measures_every_bin_alone() -> None:
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_whoever_moves_from_region_to_region_pays_epsilon_at_most(kind: str, model: ps.PrivacyModel, bins: int) -> None:
-    """Regions at many speeds, sampled at different units; as printed such a person pays up to six times epsilon."""
+    """Regions at many speeds, sampled at different units: with a ledger for each region such a person would pay more."""
     rng = np.random.default_rng(bins)
     speeds = 2.0 ** rng.integers(-3, 8, bins)
     rows = np.abs(np.cumsum(rng.normal(0, speeds, (120, bins)), axis=0)).astype(np.int64)

@@ -22,7 +22,7 @@ KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "
 def of_kind(name: str, value: Any, hint: Any) -> Any:
     """The value as Python's own kind, or a refusal if a parameter annotated with ``hint`` cannot take it."""
     if not _fits(value, hint):
-        raise BadInput(f"{name} must be {' or '.join(_names(hint))}{_of_size(value)}; got {_shown(value)}.")
+        raise BadInput(f"{name} must be {' or '.join(_names(hint, value))}; got {_shown(value)}.")
     if isinstance(value, np.integer):
         value = int(value)
     if isinstance(value, (np.floating, Fraction)) or (isinstance(value, int) and abs(value) > LARGEST_WHOLE):
@@ -53,13 +53,6 @@ def _sane(value: Any) -> bool:
     return size == 0 or SMALLEST <= size <= LARGEST
 
 
-def _of_size(value: object) -> str:
-    """If it is the size that is wrong, what is right."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return " of at most 2**53"
-    return " of a size from 1e-50 to 1e50" if isinstance(value, float) else ""
-
-
 def _shown(value: object) -> str:
     """The value, if it is short enough to be read."""
     try:
@@ -69,11 +62,16 @@ def _shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
-def _names(hint: Any) -> list[str]:
+def _names(hint: Any, value: object) -> list[str]:
+    """What is asked for; and of which size, if only that is wrong with the value."""
     if get_origin(hint) in (Union, UnionType):
-        return [name for option in get_args(hint) for name in _names(option)]
+        return [name for option in get_args(hint) for name in _names(option, value)]
     if get_origin(hint) is Literal:
         return [f'"{option}"' for option in get_args(hint)]
+    if hint is int and type(value) is int:
+        return [f"{KINDS[int]} of at most 2**53"]
+    if hint is float and type(value) in (int, float):
+        return [f"{KINDS[float]} of a size from 1e-50 to 1e50"]
     return [KINDS[hint]]
 
 

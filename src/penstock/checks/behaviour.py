@@ -15,7 +15,7 @@ from penstock.noise import ScriptedNoise, SimulationNoise
 from penstock.proofs import PROVED, fingerprint, proof_of
 from penstock.types import Kind, Snapshot
 
-STRETCHES, STRETCH = 6, 400
+WARM_UP, STRETCHES, STRETCH = 1300, 4, 400  # so long until caches of dozens of budgets are full
 GROWTH_BYTES = 1024  # in one stretch
 
 
@@ -89,7 +89,7 @@ def bounded_memory(subject: Subject) -> None:
     if subject.model.horizon_bound:
         return  # a horizon is a bound already
     rng = np.random.default_rng(9)
-    warm = 500 + 10 * subject.model.window
+    warm = WARM_UP + 10 * subject.model.window
     stream = subject.stream(rng.integers(0, 1000, (warm + STRETCHES * STRETCH, BINS)), rng)
     mechanism = subject.start(SimulationNoise(1))
     sizes = []
