@@ -3,11 +3,13 @@
 import contextlib
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 from unittest import mock
+
+from hypothesis import strategies as st
 
 import penstock as ps
 from penstock.cli.main import run
@@ -17,11 +19,13 @@ from penstock.types import Ints
 T = TypeVar("T")
 
 
-def penstock(*arguments: object) -> tuple[int, str]:
-    """The command, in this process: its exit code, and what it printed, results before messages."""
+def command(*arguments: object, stdin: str | bytes = "") -> tuple[int, str, str]:
+    """``penstock``, in this process: its exit code, its standard output, its standard error."""
     out, err, code = io.StringIO(), io.StringIO(), 0
+    data = stdin.encode() if isinstance(stdin, str) else stdin
     with (
         mock.patch.object(sys, "argv", ["penstock", *map(str, arguments)]),
+        mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(data))),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
@@ -29,7 +33,13 @@ def penstock(*arguments: object) -> tuple[int, str]:
             run()
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    return code, out.getvalue() + err.getvalue()
+    return code, out.getvalue(), err.getvalue()
+
+
+def penstock(*arguments: object) -> tuple[int, str]:
+    """Its exit code, and all it printed."""
+    code, out, err = command(*arguments)
+    return code, out + err
 
 
 class Crash(BaseException):
@@ -44,6 +54,24 @@ def crash_at(point: str) -> Callable[[str], None]:
             raise Crash
 
     return at
+
+
+@st.composite
+def models(draw: st.DrawFn, epsilons: Sequence[str], longest: int, steps: int) -> ps.PrivacyModel:
+    """Every kind of model but m-context, with windows up to ``longest`` or a horizon of ``steps``."""
+    options: dict[str, Any] = {
+        "epsilon": draw(st.sampled_from(epsilons)),
+        "neighbours": draw(st.sampled_from(["add-remove", "replace"])),
+        "per_unit": draw(st.integers(1, 3)),
+    }
+    match draw(st.sampled_from(["event", "window", "user", "delta"])):
+        case "event":
+            return ps.EventLevel(**options)
+        case "window":
+            return ps.WEvent(w=draw(st.integers(1, longest)), **options)
+        case "user":
+            return ps.UserLevel(horizon=steps, **options)
+    return ps.DeltaNeighbourhood(steps=draw(st.integers(1, longest)), **options)
 
 
 def script(draws: list[int]) -> Iterator[int]:

@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import io
 import json
 import shutil
 import signal
@@ -19,7 +18,7 @@ from unittest import mock
 import pytest
 
 import penstock as ps
-from penstock.cli.main import run
+from in_process import command as penstock
 
 LAW = ("--mechanism", "uniform", "--model", "w-event", "--epsilon", "1", "--w", "3")
 COMMAND = [str(Path(sys.executable).parent / "penstock")]
@@ -73,22 +72,6 @@ class Desk:
         return subprocess.Popen(
             [*COMMAND, *self.arguments(*more, **paths)], stdin=pipe, stdout=pipe, stderr=pipe, text=True
         )
-
-
-def penstock(*arguments: object, stdin: str | bytes = "") -> tuple[int, str, str]:
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    data = stdin.encode() if isinstance(stdin, str) else stdin
-    with (
-        mock.patch.object(sys, "argv", ["penstock", *map(str, arguments)]),
-        mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(data))),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-    ):
-        try:
-            run()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    return code, out.getvalue(), err.getvalue()
 
 
 @pytest.fixture

@@ -1,21 +1,17 @@
 """Wrong parameters of the mechanisms that decide when to publish: refused at construction, in one sentence."""
 
-import contextlib
-import io
 import json
-import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
 
 import penstock as ps
-from penstock.cli.main import run
+from in_process import penstock
 
 USER = ps.UserLevel(epsilon=1, horizon=40)
 WINDOWS = ps.WEvent(epsilon=1, w=8)
@@ -211,18 +207,11 @@ WORDS = {
 }
 
 
-def told_by(folder: Path, *arguments: str) -> tuple[object, str]:
+def told_by(folder: Path, *arguments: str) -> tuple[int, str]:
     """The exit code and what is said of a run that only checks."""
     (folder / "in.csv").write_text("t,a,b\n1,5,6\n2,7,8\n")
     law = ["--model=user-level", "--horizon=50", "--epsilon=1", f"--store={folder}/s.db", f"--input={folder}/in.csv"]
-    err = io.StringIO()
-    with (
-        mock.patch.object(sys, "argv", ["penstock", "run", *arguments, *law, "--check"]),
-        contextlib.redirect_stderr(err),
-        pytest.raises(SystemExit) as left,
-    ):
-        run()
-    return left.value.code, err.getvalue()
+    return penstock("run", *arguments, *law, "--check")
 
 
 def as_option(folder: Path, name: str, text: str) -> list[str]:

@@ -1,18 +1,15 @@
 """What commands are told, by a TOML file and by options, what they print, and what is said about mistakes."""
 
-import contextlib
 import gc
-import io
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
-from penstock.cli.main import run
+from in_process import command
 
 BASE = """
 input = "in.csv"
@@ -34,19 +31,10 @@ def _input(tmp_path: Path) -> Iterator[None]:
 
 
 def penstock(*arguments: object) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of the command."""
-    out, err, code = io.StringIO(), io.StringIO(), 0
-    with (
-        mock.patch.object(sys, "argv", ["penstock", *map(str, arguments)]),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-    ):
-        try:
-            run()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    assert "31337" not in out.getvalue() + err.getvalue()
-    return code, out.getvalue(), err.getvalue()
+    """The command, which never tells a count."""
+    code, out, err = command(*arguments)
+    assert "31337" not in out + err
+    return code, out, err
 
 
 def toml(folder: Path, text: str) -> Path:
@@ -243,14 +231,14 @@ def test_names_of_streams_are_not_markup(tmp_path: Path) -> None:
 def test_every_json_parses_and_bars_stay_away(tmp_path: Path) -> None:
     assert json.loads(published(tmp_path, "t,a\n1,5\n2,6\n", "--json"))["t"] == 2
     store = tmp_path / "store.db"
-    for command in (
+    for verb in (
         ("ledger", "show", store, "--stream", "in"),
         ("ledger", "verify", store),
         ("backup", store, tmp_path / "copy.db"),
         ("mechanisms",),
         ("simulate", "--length", "10", "--trials", "1"),
     ):
-        code, out, err = penstock(*command, "--json")
+        code, out, err = penstock(*verb, "--json")
         assert (code, err) == (0, "")
         json.loads(out)
     assert penstock("export", store, "--stream", "in")[1:] == ((tmp_path / "out.csv").read_text(), "")

@@ -58,7 +58,7 @@ def small_together(history: Floats, which: Mask, small: float, apart: float, ali
     ordered = np.maximum(means[order], 0.0)
     parted = np.diff(ordered, prepend=-np.inf) >= apart
     unlike = _neighbours_correlate(history[:, order]) <= alike
-    starts = _starts(ordered, parted | unlike | (ordered > small), small)
+    starts = _starts(ordered, parted | unlike, small)
     labels = np.full(len(means), NONE, np.int64)
     labels[order] = np.cumsum(starts) - 1
     return labels
