@@ -23,11 +23,12 @@ MOST_LINES_OF_A_FUNCTION = 25
 MAY_UNSEAL = {"types.py", "desk.py"}
 MAY_DRAW = {"noise", "primitives"}
 SECRETS = {"ledger", "noise", "unseal", "meter", "desk"}
+PUBLIC_PRIMITIVES = ("grouping", "kalman", "pid", "pool", "sampling", "segment", "smoothing", "spread")
 A_MECHANISM_MAY_IMPORT = {
     *("math", "dataclasses", "typing", "collections", "fractions", "numpy"),
     *("penstock.epsilon", "penstock.mechanisms.base", "penstock.models", "penstock.queries", "penstock.types"),
     "penstock.parameters",
-    *(f"penstock.primitives.{name}" for name in ("grouping", "kalman", "pid", "segment", "spread")),
+    *(f"penstock.primitives.{name}" for name in PUBLIC_PRIMITIVES),
     *(f"penstock.mechanisms.{path.stem}" for path in MECHANISMS),  # one mechanism may be built on another
 }
 DOOR = [
@@ -61,6 +62,7 @@ DOOR = [
     "mechanism",
     "mechanisms",
     "new_key",
+    "post",
     "publish",
     "state",
     "streams",

@@ -10,7 +10,7 @@
 Besides the names below, every mechanism is here under the name of its class (``ps.Uniform``, ``ps.SPAS``, ...).
 """
 
-from penstock import streams
+from penstock import post, streams
 from penstock.catalogue import by_class_name as __getattr__
 from penstock.catalogue import mechanism, mechanisms
 from penstock.curator import Curator
@@ -56,6 +56,7 @@ __all__ = [
     "mechanism",
     "mechanisms",
     "new_key",
+    "post",
     "publish",
     "state",
     "streams",

@@ -22,7 +22,7 @@ from penstock.errors import BadInput
 from penstock.ledger import Journal, Ledger, Population
 from penstock.models import PrivacyModel
 from penstock.noise import Noise, SecureNoise, laplace_sd
-from penstock.parameters import at_least_one
+from penstock.parameters import at_least_one, part
 from penstock.primitives.grouper import Grouper
 from penstock.primitives.pool import Pool
 from penstock.primitives.segment import Segment, SegmentPlan
@@ -109,8 +109,7 @@ class Curator:
         Sampling makes the answer cheaper: noise is drawn for e' = ln(1 + (exp(e) - 1) / rate) and e is charged. Bins
         are cut at the public ``limit``, and as many coins are thrown whatever they hold, so that time tells nothing.
         """
-        if self.model.neighbours != "add-remove" or self.model.per_unit != 1:
-            raise BadInput("sampling is proven for add-remove neighbours with one record a unit; use ask() instead.")
+        self.model.require_sampling()
         at_least_one("limit", limit)
         chance = as_fraction(rate)
         scale = scale_of(self.model.sensitivity, amplify(e, chance).nano)
@@ -208,8 +207,7 @@ class Curator:
 
 def amplify(e: Epsilon, rate: Fraction) -> Epsilon:
     """The budget e' an e-DP answer may use on a sample drawn at ``rate``: ln(1 + (exp(e) - 1) / rate), rounded down."""
-    if not 0 < rate <= 1:
-        raise BadInput(f"a sampling rate lies above 0 and at most at 1; got {rate}.")
+    part("a sampling rate", rate)
     if rate == 1:
         return spendable(e)
     with decimal.localcontext(decimal.Context(prec=60)):  # whatever precision the caller works with

@@ -75,6 +75,11 @@ class PrivacyModel:
     def require_going_on(self, t: int) -> None:
         """Refuse unit ``t`` if the stream was to stop before it."""
 
+    def require_sampling(self) -> None:
+        """Refuse to count a random sample of the records where that is not proven to be cheaper."""
+        if self.neighbours != "add-remove" or self.per_unit != 1:
+            raise BadInput("sampling is proven for add-remove neighbours with one record a unit; count all records.")
+
     def neighbouring(self, counts: ArrayLike, rng: np.random.Generator, presence: Presence | None = None) -> Ints:
         """A random neighbour of the stream ``counts`` (one row a time unit), for checks and audits."""
         stream = np.array([as_counts(row) for row in np.asarray(counts)])

@@ -131,6 +131,12 @@ class Mechanism(ABC):
         moved: Floats = self.curator.ask(snapshot, query, e, envelope="decide") / np.bincount(labels)
         return moved
 
+    def unit_in_two(self, part: float) -> tuple[Epsilon, Epsilon]:
+        """The share of epsilon that every unit of a window has, in two: the given part of it, and the rest."""
+        share = self.model.epsilon / self.model.window
+        first = share.share(part)
+        return first, share - first
+
     def require_spendable(self, *shares: Epsilon) -> None:
         """For ``validate``: refuse an epsilon that is gone before it is divided up."""
         if not all(shares):

@@ -1,17 +1,19 @@
-"""Baseline: what user-level privacy costs without a plan."""
+"""Baseline: what privacy costs without a plan."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 from penstock.mechanisms.uniform import Uniform
-from penstock.models import UserLevel
+from penstock.models import EventLevel, UserLevel
 
 
 @dataclass(kw_only=True)
 class Baseline(Uniform):
-    """Publish always, with epsilon / N for each of the N units of the horizon: Uniform, at user level (Li et al. 2015).
+    """Publish always: Uniform, by the name it has in experiments at user level and at event level (Li et al. 2015).
 
-    Every other user-level mechanism has to beat it; on a long horizon that is easy.
+    At user level each of the N units of the horizon has epsilon / N, which every other mechanism has to beat; on a long
+    horizon that is easy. At event level (Chen et al. 2015) every unit has all of epsilon, which is hard to beat; sums
+    over a sliding window are made of its releases by ``post.SlidingSum``.
 
     >>> from penstock.publisher import publish
     >>> from penstock.streams import Stream
@@ -23,5 +25,5 @@ class Baseline(Uniform):
     2 [5] 0.5
     """
 
-    proven_for: ClassVar = (UserLevel,)
+    proven_for: ClassVar = (EventLevel, UserLevel)
     paper: ClassVar = "Li et al. 2015"

@@ -1,0 +1,89 @@
+"""PeGaSus: perturb, group, smooth."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from penstock.epsilon import NANO
+from penstock.mechanisms.base import Mechanism, state
+from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
+from penstock.parameters import above, within
+from penstock.primitives.smoothing import SMOOTHERS
+from penstock.queries import Counts
+from penstock.types import Floats, Kind, Release, Snapshot
+
+LONGEST = 10_000  # units in a group; the raw and the noisy counts of all of them are held
+
+
+@dataclass(kw_only=True)
+class PeGaSus(Mechanism):
+    """Publish always; smooth each bin over as long as it has hardly moved (Chen et al. 2017).
+
+    Every unit is perturbed. Beside that a part of the budget tells, bin by bin, whether the count still belongs to the
+    group of the units before it, and what is published is the median of the perturbed counts of the group, for example.
+    Best for bins that rest for a while at a time.
+
+    ``group_share``  epsilon g, the part that tells groups apart
+    ``threshold``    how far a group may stray from its own mean, times s1 / epsilon g
+    ``smoother``     "median", "mean" or "james-stein", of the perturbed counts of a group so far
+    ``max_length``   a group ends after so many units
+
+    >>> from penstock.publisher import publish
+    >>> from penstock.streams import Stream
+    >>> from penstock.noise import ScriptedNoise
+    >>> mechanism = PeGaSus(model=EventLevel(epsilon=1))  # a group may stray by 5 / 0.2 = 25
+    >>> stream = Stream([[10], [12], [11], [90], [91]])
+    >>> noise = ScriptedNoise([6, 0, -3, 0, 1, 0, 2, 0, -2, 0])  # that of the count, then that of the group
+    >>> for release in publish(stream, mechanism, noise=noise):
+    ...     print(release.t, release.values, release.kind, release.noise_sd.round(2), release.charged)
+    1 [16] [0] [1.72] 1
+    2 [12] [3] [1.22] 1
+    3 [12] [3] [0.99] 1
+    4 [92] [0] [1.72] 1
+    5 [89] [0] [1.72] 1
+    """
+
+    proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
+    paper: ClassVar = "Chen et al. 2017"
+
+    group_share: float = 0.2
+    threshold: float = 5.0
+    smoother: Literal["median", "mean", "james-stein"] = "median"
+    max_length: int = 64
+
+    looks: Floats = state()  # the perturbed counts of each bin's group, the first one first
+
+    def validate(self) -> None:
+        within("group_share", self.group_share, 0, 1)
+        above("threshold", self.threshold, 0)
+        within("max_length", self.max_length, 0, LONGEST + 1)
+        grouping, perturbing = self.unit_in_two(self.group_share)
+        self.require_spendable(grouping / 4, perturbing)  # a quarter is the least that a group pays for anything
+
+    def begin(self) -> None:
+        self.grouping, self.perturbing = self.unit_in_two(self.group_share)
+        self.noise_sd = self.curator.noise_sd(self.perturbing)
+        self.grouper = self.curator.grouper(self.grouping, self.max_length)
+        self.looks = np.zeros((self.max_length, self.curator.bins))
+
+    def decide(self, snapshot: Snapshot) -> Release:
+        if not self.curator.can(monitor=self.grouping, publish=self.perturbing):  # it can, unless a crash has taken it
+            return self.republish(snapshot)
+        perturbed, sizes = self.perturbed(snapshot)
+        self.grouper.extend(snapshot, self.thresholds(snapshot.t, perturbed))
+        lengths = self.grouper.length
+        self.looks = self.looks.copy()
+        self.looks[lengths - 1, np.arange(self.curator.bins)] = perturbed
+        values, narrower = SMOOTHERS[self.smoother](self.looks[: lengths.max()], lengths)
+        kinds = np.select([lengths > 1, sizes > 1], [Kind.ESTIMATED, Kind.GROUPED], Kind.FRESH)
+        return self.released(snapshot, values, kinds, self.noise_sd / sizes * narrower)
+
+    def perturbed(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
+        """A noisy look at every bin, and with how many bins it shares its noise."""
+        noisy = self.curator.ask(snapshot, Counts(), self.perturbing)
+        return noisy.astype(np.float64), np.ones(self.curator.bins)
+
+    def thresholds(self, t: int, perturbed: Floats) -> Floats | float:
+        """How far the groups may stray from their means."""
+        return self.threshold * self.model.sensitivity * NANO / self.grouping.nano

@@ -1,0 +1,126 @@
+"""RG: retroactive grouping."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from penstock.epsilon import NANO
+from penstock.mechanisms.base import Mechanism, state
+from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
+from penstock.parameters import above, at_least_one, part, within
+from penstock.primitives.pool import LARGEST_SIZE
+from penstock.primitives.sampling import best_rate
+from penstock.queries import Counts
+from penstock.types import Floats, Ints, Kind, Mask, Release, Snapshot
+
+
+@dataclass(kw_only=True)
+class RG(Mechanism):
+    """Publish bins that move at once; let bins that rest wait, and publish their mean over the wait (Chen et al. 2015).
+
+    Every bin goes its own way. A part of the budget watches it; if it has moved further than the noise of a release, it
+    is published. Otherwise its last release is repeated and its counts are gathered, until there are twice as many as
+    in the group before: their mean carries so many times less noise. Best for bins that rest for long, if epsilon is
+    large enough to see them move. For histograms of a sliding window sum up the releases: ``post.SlidingSum(15)``.
+
+    ``monitor_share``  epsilon 1, the part that watches
+    ``growth``         the next group is so many times as large as the one before
+    ``max_length``     and never larger than this
+    ``rate``           watch a random sample drawn at this rate; "auto" looks for the best one, which is always 1
+    ``limit``          a bin is sampled as if it held so many records at most; only for a rate below 1
+
+    The second example of the paper: 5 is published, then 75, which is far from it. What follows rests; the second
+    resting unit makes a group of two, the next one has to have four. Of the scripted noise the first draw of each unit
+    after the first is the monitor's, the second one, if any, that of the release.
+
+    >>> from penstock.publisher import publish
+    >>> from penstock.streams import Stream
+    >>> from penstock.noise import ScriptedNoise
+    >>> mechanism = RG(model=EventLevel(epsilon=0.1))
+    >>> stream = Stream([[5], [75], [77], [73], [74], [76], [75], [71]])
+    >>> noise = ScriptedNoise([2, -3, 1, 4, 0, 6, 2, -5, 0, 0, 8], strict=True)
+    >>> for release in publish(stream, mechanism, noise=noise):
+    ...     print(release.t, release.values, Kind(release.kind[0]).name, round(float(release.noise_sd[0]), 2))
+    1 [7] FRESH 15.71
+    2 [76] FRESH 15.71
+    3 [76] REPUBLISHED 15.71
+    4 [78] GROUPED 7.85
+    5 [78] REPUBLISHED 7.85
+    6 [78] REPUBLISHED 7.85
+    7 [78] REPUBLISHED 7.85
+    8 [76] GROUPED 3.93
+    """
+
+    proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
+    paper: ClassVar = "Chen et al. 2015"
+
+    monitor_share: float = 0.1
+    growth: float = 2.0
+    max_length: int = LARGEST_SIZE
+    rate: Literal["auto"] | float = "auto"
+    limit: int = 1000
+
+    grouped: Ints = state()  # of how many units the last release of each bin is the mean; 0 before the first
+
+    def validate(self) -> None:
+        within("monitor_share", self.monitor_share, 0, 1)
+        above("growth", self.growth, 1)
+        at_least_one("max_length", self.max_length)
+        within("max_length", self.max_length, 0, LARGEST_SIZE + 1)
+        at_least_one("limit", self.limit)
+        if self.rate != "auto":
+            part("rate", self.rate)
+            if self.rate < 1:
+                self.model.require_sampling()
+        self.require_spendable(*self.unit_in_two(self.monitor_share))
+
+    def begin(self) -> None:
+        self.watching, self.publishing = self.unit_in_two(self.monitor_share)  # epsilon 1 and 2
+        self.noise_sd = self.curator.noise_sd(self.publishing)
+        self.pool = self.curator.pool()
+        self.grouped = np.zeros(self.curator.bins, np.int64)
+
+    def decide(self, snapshot: Snapshot) -> Release:
+        if not self.curator.can(monitor=self.watching, publish=self.publishing):  # it can, unless a crash has taken it
+            return self.republish(snapshot)
+        moved = self.moved_far(snapshot)  # line 1
+        values = self.last.values.copy()
+        if moved.any():
+            values[moved] = self.curator.ask(snapshot, Counts(), self.publishing, bins=moved)  # line 4
+            self.pool.drop(moved)  # line 5
+        full = self.gathered(snapshot, ~moved)
+        sizes = self.pool.size[full]
+        if full.any():
+            values[full] = np.rint(self.pool.settle(full) / sizes)  # lines 9, 10
+        self.grouped = np.where(moved, 1, self.grouped)
+        self.grouped[full] = sizes
+        kinds = np.select([moved, full], [Kind.FRESH, Kind.GROUPED], Kind.REPUBLISHED)
+        return self.released(snapshot, values, kinds, self.noise_sd / self.grouped)  # line 12 for all others
+
+    def moved_far(self, snapshot: Snapshot) -> Mask:
+        """Which bins differ from their last release by more than the error of a new one; at first all of them."""
+        if not self.grouped.all():
+            return self.grouped == 0
+        difference = np.abs(self.last.values - self.monitored(snapshot))  # Algorithm 2, line 5, without the squares
+        moved: Mask = difference >= math.sqrt(2) * self.model.sensitivity * NANO / self.publishing.nano  # line 3
+        return moved
+
+    def monitored(self, snapshot: Snapshot) -> Floats | Ints:
+        """About what the counts are now (Algorithm 2, lines 2 to 4)."""
+        rate = self.rate
+        if rate == "auto":
+            rate = best_rate(float(self.last.values.sum()), self.curator.bins, float(self.watching))
+        if rate == 1:
+            return self.curator.ask(snapshot, Counts(), self.watching, envelope="monitor")
+        return self.curator.sampled(snapshot, rate, self.watching, self.limit) / rate
+
+    def gathered(self, snapshot: Snapshot, resting: Mask) -> Mask:
+        """Let the counts of resting bins into their groups. Which of these are large enough now?"""
+        if not resting.any():
+            return resting
+        self.pool.absorb(snapshot, self.publishing, resting)  # line 7
+        enough = np.minimum(np.ceil(self.growth * self.grouped), self.max_length)  # m = 2 / (lambda * epsilon 2)
+        full: Mask = resting & (self.pool.size >= enough)  # line 8
+        return full
