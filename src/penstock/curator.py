@@ -22,7 +22,7 @@ from penstock.errors import BadInput
 from penstock.ledger import Journal, Ledger, Population
 from penstock.models import PrivacyModel
 from penstock.noise import Noise, SecureNoise, laplace_sd
-from penstock.parameters import at_least_one, part
+from penstock.parameters import at_least_one, up_to_one
 from penstock.primitives.grouper import Grouper
 from penstock.primitives.pool import Pool
 from penstock.primitives.segment import Segment, SegmentPlan
@@ -207,7 +207,7 @@ class Curator:
 
 def amplify(e: Epsilon, rate: Fraction) -> Epsilon:
     """The budget e' an e-DP answer may use on a sample drawn at ``rate``: ln(1 + (exp(e) - 1) / rate), rounded down."""
-    part("a sampling rate", rate)
+    up_to_one("a sampling rate", rate)
     if rate == 1:
         return spendable(e)
     with decimal.localcontext(decimal.Context(prec=60)):  # whatever precision the caller works with

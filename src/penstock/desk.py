@@ -73,6 +73,8 @@ class Levels(NamedTuple):
     @staticmethod
     def of(sensitivity: int, nano: Ints) -> Levels:
         """The noise that charges of ``nano`` nano-epsilon buy."""
+        if len(nano) and (nano == nano[0]).all():  # as nearly always, and no need to sort
+            return Levels([scale_of(sensitivity, int(nano[0]))], np.zeros(len(nano), np.intp))
         levels, which = np.unique(nano, return_inverse=True)
         return Levels([scale_of(sensitivity, int(level)) for level in levels], which.reshape(-1))
 
@@ -89,9 +91,10 @@ class Desk:
         self._paid_by_bin: dict[str | None, Ints] = {}
 
     def check(self, snapshot: Snapshot) -> None:
-        """Refuse a snapshot that cannot be the next one, or comes after the stream was to stop."""
+        """Refuse a snapshot that cannot be the next one, is past the end, or has records that nobody accounts for."""
         self._require_shape(snapshot)
         self.ledger.check(snapshot.t, snapshot.present)
+        require_accounted(self.model, snapshot)
         self.model.require_going_on(snapshot.t)
 
     def _require_shape(self, snapshot: Snapshot) -> None:
@@ -145,6 +148,12 @@ class Desk:
     def noisy_each(self, question: Question, levels: Levels, truth: Callable[[], Ints]) -> Ints:
         """True values plus independent noise, the scale of each bought by its own charge."""
         return self.answer(question, lambda: truth() + self.noise.laplace_each(*levels))
+
+
+def require_accounted(model: PrivacyModel, snapshot: Snapshot) -> None:
+    """Refuse a snapshot with more records than those who are listed as present can have."""
+    if snapshot.present is not None:
+        model.require_accounted(snapshot.t, float(unseal(snapshot).sum(dtype=np.float64)), len(snapshot.present))
 
 
 Array = TypeVar("Array", bound=NDArray[Any])

@@ -222,6 +222,7 @@ class Roll:
         self.limit = limit
         self._key = os.urandom(32)
         self._row: dict[bytes, int] = {}
+        self._marked: tuple[Sequence[str], list[bytes]] = ((), [])  # the latest list of users, and their hashes
 
     def check(self, present: Sequence[str] | None) -> None:
         """Refuse what ``rows`` would refuse."""
@@ -236,11 +237,14 @@ class Roll:
     def _marks(self, present: Sequence[str] | None) -> list[bytes]:
         if present is None:
             raise BadPresence("m-context needs the users present in every time unit; give the snapshot present=[...].")
-        return [hmac.digest(self._key, user.encode(), hashlib.sha256)[:16] for user in present]
+        if present is not self._marked[0] or not isinstance(present, tuple):  # a unit is looked at several times
+            self._marked = present, [hmac.digest(self._key, user.encode(), hashlib.sha256)[:16] for user in present]
+        return self._marked[1]
 
     def save(self) -> dict[str, Any]:
         return {"key": self._key, "marks": np.frombuffer(b"".join(self._row), np.uint8)}
 
     def load(self, saved: dict[str, Any]) -> None:
         self._key, marks = saved["key"], saved["marks"].tobytes()
+        self._marked = ((), [])
         self._row = {marks[i : i + 16]: i // 16 for i in range(0, len(marks), 16)}

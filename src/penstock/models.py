@@ -75,6 +75,9 @@ class PrivacyModel:
     def require_going_on(self, t: int) -> None:
         """Refuse unit ``t`` if the stream was to stop before it."""
 
+    def require_accounted(self, t: int, records: float, users: int) -> None:
+        """Refuse more records than ``users`` people can have, where it is said who is present."""
+
     def require_sampling(self) -> None:
         """Refuse to count a random sample of the records where that is not proven to be cheaper."""
         if self.neighbours != "add-remove" or self.per_unit != 1:
@@ -192,6 +195,14 @@ class MContext(PrivacyModel):
 
     def meter(self) -> Meter:
         return PresenceMeter(self.m)
+
+    def require_accounted(self, t: int, records: float, users: int) -> None:
+        """Who is not listed does not pay. That there are too many records is no secret: neighbours have as many."""
+        if records > self.per_unit * users:
+            raise BadPresence(
+                f"at t={t} the counts hold more records than the users present can have; list everybody who is present,"
+                " with the time as in the counts, or raise per_unit."
+            )
 
     def _protected_units(self, steps: int, rng: np.random.Generator, presence: Presence | None) -> list[int]:
         if presence is None or len(presence) != steps:

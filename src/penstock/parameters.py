@@ -105,7 +105,7 @@ def within(name: str, value: Number, low: int, high: int) -> None:
         raise BadInput(f"{name} must lie between {low} and {high}, both excluded; got {value}.")
 
 
-def part(name: str, value: Number) -> None:
+def up_to_one(name: str, value: Number) -> None:
     """Refuse a number that is not above 0 and at most 1."""
     if not 0 < as_fraction(value) <= 1:
         raise BadInput(f"{name} must be above 0 and at most 1; got {value}.")

@@ -22,8 +22,14 @@ def publish(
     """Publish a stream held in memory: one release a time unit, exact and secure noise unless told otherwise."""
     if not isinstance(stream, Stream):
         raise BadInput("publish() takes a stream in memory, ps.streams.Stream; for files use ps.Publisher.")
-    mechanism.start(Curator(mechanism.model, stream.bins, noise=noise, population=population))
-    return (mechanism.step(snapshot) for snapshot in stream)
+    curator = Curator(mechanism.model, stream.bins, noise=noise, population=population)
+    mechanism.start(curator)
+
+    def released(snapshot: Snapshot) -> Release:
+        curator.check(snapshot)
+        return mechanism.step(snapshot)
+
+    return map(released, stream)
 
 
 class Sink(Protocol):
@@ -57,6 +63,8 @@ class Publisher(Writer):
     stored is counted as spent, and nothing is ever drawn twice.
     """
 
+    _told = 0  # the last unit that post-processing was shown
+
     def publish(self, snapshot: Snapshot, *, ahead: Snapshot | None = None) -> Published:
         """The release of a time unit, stored. A unit that has one already gets the very same again."""
         pending = self.prepare(snapshot, ahead=ahead)
@@ -76,6 +84,7 @@ class Publisher(Writer):
         Releases that are stored and did not reach the sink are written first. ``gaps`` allows units without input, for
         which the release before is repeated.
         """
+        self._told = 0
         yield from self._caught_up(sink, post)
         calendar = self.calendar(gaps=gaps) if isinstance(source, Source) else Calendar("row")
         for snapshot, ahead in _with_next(source, calendar):
@@ -101,25 +110,34 @@ class Publisher(Writer):
         return calendar_of(self.releases(), self.every, last=self.t, gaps=gaps)
 
     def _caught_up(self, sink: Sink | None, post: Sequence[Post]) -> Iterator[Published]:
-        """Show ``post`` what it has to have seen, and the sink what it has missed."""
+        """Show the sink what it has missed."""
         self.store.note_head([self._account])
         seen = self.t if sink is None or sink.last is None else sink.last
         if sink is not None:
             self.store.require_output(self._account, seen, sink.link)
             seen = seen if sink.keeps else 0
-        reach = max((each.reach for each in post), default=0)
-        for release in self.releases(after=max(seen - reach, 0)):
-            if release.t > seen:
-                yield self._emitted(release, sink, post)
-            else:
-                self._emitted(release, None, post)
+        for release in self.releases(after=seen):
+            yield self._emitted(release, sink, post)
 
     def _emitted(self, release: Published, sink: Sink | None, post: Sequence[Post]) -> Published:
+        processed = self._processed(release, post)
+        if sink is not None:
+            sink.write(processed)
+        self.store.at("emit")
+        return processed
+
+    def _processed(self, release: Published, post: Sequence[Post]) -> Published:
+        """What ``post`` makes of a release, after it has seen those before it that it has to have seen."""
+        t, reach = release.t, sum(each.reach for each in post)
+        if self._told != t - 1 and reach:
+            for earlier in self.releases(after=max(t - 1 - reach, 0)):
+                if earlier.t >= t:
+                    break
+                for each in post:
+                    earlier = each(earlier)
+        self._told = t
         for each in post:
             release = each(release)
-        if sink is not None:
-            sink.write(release)
-        self.store.at("emit")
         return release
 
 

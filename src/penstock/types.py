@@ -45,6 +45,10 @@ class Snapshot:
         object.__setattr__(self, "present", None if present is None else as_presence(present))
         object.__setattr__(self, "_counts", sealed)
 
+    def attended(self, present: Iterable[str]) -> Snapshot:
+        """The same snapshot with a list of the users present in it, still sealed."""
+        return Snapshot(self.t, self._counts, present, self.label)
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a snapshot cannot be changed; make a new one.")
 

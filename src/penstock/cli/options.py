@@ -37,12 +37,16 @@ OnHorizon = Annotated[
     str | None, typer.Option(help="What to do past the horizon: stop or republish.", rich_help_panel=LAW)
 ]
 M = Annotated[int | None, typer.Option(help="Presences, for m-context.", rich_help_panel=LAW)]
+MaxUsers = Annotated[int | None, typer.Option(help="The most people there are, for m-context.", rich_help_panel=LAW)]
 Steps = Annotated[int | None, typer.Option(help="Time units, for delta-neighbourhood.", rich_help_panel=LAW)]
 Neighbours = Annotated[str | None, typer.Option(help="add-remove or replace.", rich_help_panel=LAW)]
 PerUnit = Annotated[int | None, typer.Option(help="The most records a person has in a unit.", rich_help_panel=LAW)]
 
 Input = Annotated[
     str | None, typer.Option("--input", "-i", help='Histogram rows: a file, or "-".', rich_help_panel=FILES)
+]
+Presence = Annotated[
+    str | None, typer.Option(help="Who is present, for m-context: a file of t,user.", rich_help_panel=FILES)
 ]
 Output = Annotated[str | None, typer.Option("--output", "-o", help='Releases: a file, or "-".', rich_help_panel=FILES)]
 StoreFile = Annotated[str | None, typer.Option(help="Keeps releases and budget; made if new.", rich_help_panel=FILES)]
@@ -54,6 +58,7 @@ Every = Annotated[
     str | None, typer.Option(help="The length of a unit: 1d, 30min, 1mo, row, auto.", rich_help_panel=INPUT)
 ]
 Gaps = Annotated[bool | None, typer.Option("--gaps", help="Repeat releases for missing units.", rich_help_panel=INPUT)]
+Width = Annotated[int | None, typer.Option(help="Write sums over so many units.", rich_help_panel=INPUT)]
 InputFormat = Annotated[str | None, typer.Option(help="csv, jsonl, if the name does not tell.", rich_help_panel=INPUT)]
 OutputFormat = Annotated[str | None, typer.Option(help="csv, jsonl or parquet, likewise.", rich_help_panel=INPUT)]
 

@@ -14,13 +14,16 @@ from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave, several
 from penstock.cli.settings import Settings, from_toml, overridden, parameters_of
 from penstock.cli.stopping import StoppableSource
+from penstock.desk import require_accounted
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
+from penstock.models import MContext, PrivacyModel
+from penstock.post import SlidingSum
 from penstock.publisher import Publisher, calendar_of
 from penstock.store import Archive, Store
 from penstock.streams import Calendar
-from penstock.streams.text import STANDARD
+from penstock.streams.lines import STANDARD
 from penstock.types import Cause, Published
 
 HARDLY_PRIVATE = Epsilon(10)
@@ -60,6 +63,7 @@ class Summary:
 def run(
     config: Annotated[Path | None, typer.Argument(help="A TOML file; options given besides it win.")] = None,
     source: options.Input = None,
+    presence: options.Presence = None,
     output: options.Output = None,
     store: options.StoreFile = None,
     stream: options.StreamName = None,
@@ -73,6 +77,7 @@ def run(
     horizon: options.Horizon = None,
     on_horizon: options.OnHorizon = None,
     m: options.M = None,
+    max_users: options.MaxUsers = None,
     steps: options.Steps = None,
     neighbours: options.Neighbours = None,
     per_unit: options.PerUnit = None,
@@ -81,26 +86,21 @@ def run(
     time: options.TimeColumn = None,
     every: options.Every = None,
     gaps: options.Gaps = None,
+    width: options.Width = None,
     input_format: options.InputFormat = None,
     output_format: options.OutputFormat = None,
     check: Annotated[bool, typer.Option("--check", help="Only read the input to its end, and spend nothing.")] = False,
     json: options.Json = False,
 ) -> None:
     """Publish histogram rows through a durable store. Kill it anywhere, run it again: it goes on where it was."""
-    windows = {"w": w, "horizon": horizon, "on_horizon": on_horizon, "m": m, "steps": steps}
+    windows = {"w": w, "horizon": horizon, "on_horizon": on_horizon, "m": m, "max_users": max_users, "steps": steps}
+    files = {"input": source, "presence": presence, "output": output, "store": store, "stream": stream}
+    secrets = {"key": key and str(key), "head": head and str(head)}
+    people = {"population": population, "population_epsilon": population_epsilon}
+    times = {"time": time, "every": every, "gaps": gaps, "width": width}
     settings = overridden(
         from_toml(config) if config else Settings(),
-        input=source,
-        output=output,
-        store=store,
-        stream=stream,
-        key=key and str(key),
-        head=head and str(head),
-        population=population,
-        population_epsilon=population_epsilon,
-        time=time,
-        every=every,
-        gaps=gaps,
+        **(files | secrets | people | times),
         input_format=input_format,
         output_format=output_format,
         mechanism=({"name": mechanism} if mechanism else {}) | parameters_of(parameters),
@@ -117,7 +117,7 @@ def run(
 def _check(settings: Settings) -> None:
     """Read every row as a run would, in the calendar of the stream if it is there already."""
     made = settings.made()
-    source = streams.read(settings.input, form=settings.input_format, time=settings.time)
+    source = settings.source()
     calendar = Calendar(settings.every, gaps=settings.gaps)
     if Path(settings.store).exists():
         with Archive(settings.store, head=settings.head) as archive:
@@ -129,27 +129,34 @@ def _check(settings: Settings) -> None:
     for snapshot in source.snapshots(calendar):
         if snapshot.t > calendar.last:
             made.model.require_going_on(snapshot.t)
+            require_accounted(made.model, snapshot)
         times.append(snapshot.label)
     span = f", {times[0]} to {times[-1]}" if times else ""
-    stretch = "over its horizon of" if made.model.horizon_bound else "in any"
-    law = f"{type(made).__name__} with {made.model.epsilon} {stretch} {several(made.model.window, 'unit')}"
+    law = f"{type(made).__name__} with {made.model.epsilon} {_stretch(made.model)}"
     messages.print(
         f"fine: {several(len(times), 'row')}{escape(span)}, {several(len(source.bins), 'bin')}; {law}; nothing spent."
     )
+
+
+def _stretch(model: PrivacyModel) -> str:
+    if isinstance(model, MContext):
+        return f"in any {several(model.m, 'presence')} of a user"
+    return f"{'over its horizon of' if model.horizon_bound else 'in any'} {several(model.window, 'unit')}"
 
 
 def _published(settings: Settings) -> Summary:
     """Check everything, then publish."""
     made, summary = settings.made(), Summary(settings.name)
     with (
-        StoppableSource(streams.read(settings.input, form=settings.input_format, time=settings.time)) as source,
+        StoppableSource(settings.source()) as source,
         Store(settings.store, key=settings.key, head=settings.head) as store,
         _opened(settings, made, store, source.bins) as publisher,
         streams.write(settings.output, source.bins, form=settings.output_format) as sink,
         progress("Publishing, time unit") as show,
     ):
         summary.before = summary.t = publisher.t
-        for release in publisher.run(source, sink, gaps=settings.gaps):
+        post = [SlidingSum(settings.width)] if settings.width else []
+        for release in publisher.run(source, sink, post=post, gaps=settings.gaps):
             summary.count(release)
             show(release.t)
         summary.stopped = source.signal is not None

@@ -12,12 +12,12 @@ from penstock import catalogue
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
 from penstock.models import model_of
-from penstock.parameters import nearest
-from penstock.streams import Calendar
-from penstock.streams.text import STANDARD
+from penstock.parameters import at_least_one, nearest
+from penstock.streams import Calendar, Source, read
+from penstock.streams.lines import STANDARD
 
 COMMON = ("epsilon", "neighbours", "per_unit")
-PATHS = ("input", "output", "store", "key", "head")
+PATHS = ("input", "presence", "output", "store", "key", "head")
 
 
 @dataclass
@@ -25,6 +25,7 @@ class Settings:
     """Everything a run needs. The field names are the keys of the TOML file."""
 
     input: str = ""
+    presence: str | None = None
     output: str = STANDARD
     store: str = ""
     stream: str = ""
@@ -35,6 +36,7 @@ class Settings:
     time: str | None = None
     every: str = "auto"
     gaps: bool = False
+    width: int | None = None
     input_format: str | None = None
     output_format: str | None = None
     mechanism: dict[str, Any] = field(default_factory=dict)
@@ -49,8 +51,19 @@ class Settings:
             raise BadInput("say whom to protect, and how: --model w-event --epsilon 1 --w 52, for example.")
         if self.population_epsilon is not None and self.population is None:
             raise BadInput("a population_epsilon belongs to a population; name it, or leave both out.")
+        if self.width is not None:
+            at_least_one("width", self.width)
+        self._require_presence()
         self._require_different_files()
         Calendar(self.every)
+
+    def _require_presence(self) -> None:
+        """Who is present is asked for under m-context, and under no other model."""
+        wanted = self.model["name"] == "m-context"
+        if wanted and not self.presence:
+            raise BadInput("m-context protects those who are present; list them in a file: --presence present.csv.")
+        if self.presence and not wanted:
+            raise BadInput(f"a list of who is present is for m-context; under {self.model['name']} leave it out.")
 
     def _require_different_files(self) -> None:
         """Refuse to write where something else is read or kept."""
@@ -60,6 +73,10 @@ class Settings:
             for other, same in paths[:i]:
                 if path == same:
                     raise BadInput(f"{name} and {other} are the same file, {path}; name another one.")
+
+    def source(self) -> Source:
+        """The counts, and who is present in them."""
+        return read(self.input, form=self.input_format, time=self.time, presence=self.presence)
 
     @property
     def name(self) -> str:
@@ -103,6 +120,8 @@ def _checked(file: str, key: str, value: Any) -> Any:
         right = isinstance(value, dict)
     elif key == "gaps":
         right = isinstance(value, bool)
+    elif key == "width":
+        right = isinstance(value, int) and not isinstance(value, bool)
     elif key == "population_epsilon":
         value, right = str(value), isinstance(value, (int, float, str))
     else:

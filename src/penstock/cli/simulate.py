@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,11 +17,12 @@ from penstock.cli.settings import parameters_of
 from penstock.cli.trial import Trial, tried
 from penstock.errors import BadInput, NotProven
 from penstock.mechanisms.base import Mechanism
-from penstock.models import PrivacyModel, model_of
+from penstock.models import MContext, PrivacyModel, model_of
 from penstock.noise import SimulationNoise
-from penstock.streams import Stream, synthetic
+from penstock.streams import Stream, crowd, synthetic
 
 USUAL_LENGTH = 520
+USUAL_USERS = 400
 
 
 def simulate(
@@ -29,6 +32,7 @@ def simulate(
     epsilon: options.EpsilonText = "1",
     w: options.W = None,
     horizon: options.Horizon = None,
+    m: options.M = None,
     steps: options.Steps = None,
     neighbours: options.Neighbours = None,
     per_unit: options.PerUnit = None,
@@ -45,29 +49,28 @@ def simulate(
 
     Nothing here may come from the raw stream: choose the shape by what is public about it.
     """
-    window = {"w": w or (52 if model == "w-event" else None)}
-    law = model_of(options.law(model, epsilon=epsilon, **window, horizon=horizon, steps=steps, neighbours=neighbours,
-                               per_unit=per_unit))  # fmt: skip
+    windows = {"w": w or (52 if model == "w-event" else None), "horizon": horizon, "m": m, "steps": steps}
+    law = model_of(options.law(model, epsilon=epsilon, **windows, neighbours=neighbours, per_unit=per_unit))
     if to:
         picture.require_drawable(to)
     chosen = [mechanism] if mechanism else list(catalogue.mechanisms())
     made = {key: found for key in chosen if (found := _made(key, parameters, law, only=mechanism is not None))}
-    length = _within_horizon(length, law)
-    streams = [_scaled(synthetic(kind, bins=bins, steps=length, seed=seed + i), mean) for i in range(_several(trials))]
-    outcomes = _all_tried(made, streams, seed)
+    shape = Shape("crowd" if isinstance(law, MContext) else kind, bins, _within_horizon(length, law), mean)
+    outcomes = _all_tried(made, [shape.stream(seed + i) for i in range(_several(trials))], seed)
     rows = sorted((_row(key, tries, law) for key, tries in outcomes.items()), key=lambda row: row["mean_error"])
     if json:
-        as_json({"stream": kind, "bins": bins, "length": length, "simulated": True, "mechanisms": rows})
+        about = {"stream": shape.kind, "bins": bins, "length": shape.length, "simulated": True}
+        as_json(about | {"mechanisms": rows})
     else:
-        shape = f"{several(length, 'unit')} of made-up {kind} streams, {several(bins, 'bin')}"
-        title = f"{shape}; epsilon {law.epsilon} in {law.window}"
-        results.print(_table(title, rows))
+        results.print(_table(f"{shape}; {_promise(law)}", rows))
     if to:
         best = rows[0]["mechanism"]
-        _draw(
-            outcomes[best][0], f"{best} on a made-up {kind} stream, epsilon = {law.epsilon} in {law.window} units", to
-        )
+        _draw(outcomes[best][0], f"{best} on a made-up {shape.kind} stream, {_promise(law)}", to)
         results.print(f"[dim]Picture of the widest bin under {best}: {to}[/]")
+
+
+def _promise(law: PrivacyModel) -> str:
+    return f"epsilon {law.epsilon} in any {several(law.window, 'presence' if isinstance(law, MContext) else 'unit')}"
 
 
 def _made(key: str, parameters: list[str], law: PrivacyModel, *, only: bool) -> Mechanism | None:
@@ -92,14 +95,30 @@ def _several(trials: int) -> int:
     return trials
 
 
-def _scaled(stream: Stream, mean: float | None) -> Stream:
-    """The stream with counts about as large as told."""
-    if mean is None:
-        return stream
-    if mean <= 0:
-        raise BadInput("the mean count must be above 0; say about how large your counts are.")
-    factor = mean / max(float(stream.counts.mean()), 1e-9)
-    return Stream(np.rint(stream.counts * factor).astype(np.int64), name=stream.name)
+@dataclass
+class Shape:
+    """What the stream to be published looks like, as far as that is public."""
+
+    kind: str
+    bins: int
+    length: int
+    mean: float | None
+
+    def __str__(self) -> str:
+        return f"{several(self.length, 'unit')} of made-up {self.kind} streams, {several(self.bins, 'bin')}"
+
+    def stream(self, seed: int) -> Stream:
+        """A made-up stream of this shape."""
+        if self.mean is not None and self.mean <= 0:
+            raise BadInput("the mean count must be above 0; say about how large your counts are.")
+        if self.kind == "crowd":
+            users = USUAL_USERS if self.mean is None else math.ceil(2 * self.mean * self.bins)  # half are present
+            return crowd(users, bins=self.bins, steps=self.length, seed=seed)
+        stream = synthetic(self.kind, bins=self.bins, steps=self.length, seed=seed)
+        if self.mean is None:
+            return stream
+        factor = self.mean / max(float(stream.counts.mean()), 1e-9)
+        return Stream(np.rint(stream.counts * factor).astype(np.int64), name=stream.name)
 
 
 def _all_tried(made: dict[str, Mechanism], streams: list[Stream], seed: int) -> dict[str, list[Trial]]:

@@ -91,8 +91,8 @@ class MA(Mechanism):
         rows, noise_sd = self.past, self.past_sd
         if self.mode == "mean":
             counted = np.arange(1, len(self.past) + 1)
-            rows = np.rint(np.cumsum(self.past, axis=0) / counted[:, np.newaxis]).astype(np.int64)
-            noise_sd = np.cumsum(self.past_sd) / counted  # at most that, as some of them share their noise
+            rows = np.rint(np.add.accumulate(self.past) / counted[:, np.newaxis]).astype(np.int64)
+            noise_sd = np.add.accumulate(self.past_sd) / counted  # at most that, as some of them share their noise
         different = {row.tobytes(): i for i, row in reversed(list(enumerate(rows)))}  # the latest of equal ones
         chosen = sorted(different.values())
         return [rows[i] for i in chosen], [float(noise_sd[i]) for i in chosen]

@@ -9,7 +9,7 @@ import numpy as np
 from penstock.epsilon import NANO
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
-from penstock.parameters import above, at_least_one, part, within
+from penstock.parameters import above, at_least_one, up_to_one, within
 from penstock.primitives.pool import LARGEST_SIZE
 from penstock.primitives.sampling import best_rate
 from penstock.queries import Counts
@@ -71,7 +71,7 @@ class RG(Mechanism):
         within("max_length", self.max_length, 0, LARGEST_SIZE + 1)
         at_least_one("limit", self.limit)
         if self.rate != "auto":
-            part("rate", self.rate)
+            up_to_one("rate", self.rate)
             if self.rate < 1:
                 self.model.require_sampling()
         self.require_spendable(*self.unit_in_two(self.monitor_share))
@@ -101,8 +101,9 @@ class RG(Mechanism):
 
     def moved_far(self, snapshot: Snapshot) -> Mask:
         """Which bins differ from their last release by more than the error of a new one; at first all of them."""
-        if not self.grouped.all():
-            return self.grouped == 0
+        new: Mask = self.grouped == 0
+        if new.any():
+            return new
         difference = np.abs(self.last.values - self.monitored(snapshot))  # Algorithm 2, line 5, without the squares
         moved: Mask = difference >= math.sqrt(2) * self.model.sensitivity * NANO / self.publishing.nano  # line 3
         return moved

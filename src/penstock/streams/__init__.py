@@ -3,8 +3,19 @@
 from penstock.streams.calendar import Calendar
 from penstock.streams.files import read, text_format, write
 from penstock.streams.frames import FrameSource
-from penstock.streams.generators import GENERATORS, synthetic
+from penstock.streams.generators import GENERATORS, crowd, synthetic
 from penstock.streams.memory import Stream
 from penstock.streams.source import Source
 
-__all__ = ["GENERATORS", "Calendar", "FrameSource", "Source", "Stream", "read", "synthetic", "text_format", "write"]
+__all__ = [
+    "GENERATORS",
+    "Calendar",
+    "FrameSource",
+    "Source",
+    "Stream",
+    "crowd",
+    "read",
+    "synthetic",
+    "text_format",
+    "write",
+]

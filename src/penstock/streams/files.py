@@ -9,25 +9,53 @@ from pathlib import Path
 from penstock.errors import BadInput
 from penstock.streams.formats import Csv, Format, Jsonl
 from penstock.streams.frames import ParquetSource
+from penstock.streams.lines import STANDARD, Lines, open_bytes
+from penstock.streams.presence import Attendance, Attended
 from penstock.streams.sinks import FileSink, ParquetSink, StreamSink, unwritable
 from penstock.streams.source import Source
-from penstock.streams.text import STANDARD, CsvSource, JsonlSource, open_bytes
+from penstock.streams.text import CsvSource, JsonlSource
 
 FORMATS = ("csv", "jsonl", "parquet")
 
 
-def read(path: str | Path, *, form: str | None = None, time: str | None = None) -> Source:
+def read(
+    path: str | Path, *, form: str | None = None, time: str | None = None, presence: str | Path | None = None
+) -> Source:
     """The histogram rows of a file (CSV, JSONL or Parquet, by its ending), or of standard input ("-").
 
     ``form`` says what it holds if its name does not tell; ``time`` names the column of the time, else it is the first.
+    ``presence`` is a file (CSV or JSONL) that lists who is present in each unit, for m-context: a time and a "user" a
+    line, in order of time.
     """
-    name = str(path)
+    if presence is None:
+        return _counts(str(path), form, time)
+    attendance = _attendance(str(presence))
+    try:
+        return Attended(_counts(str(path), form, time), attendance)
+    except BaseException:
+        attendance.close()
+        raise
+
+
+def _counts(name: str, form: str | None, time: str | None) -> Source:
     kind = format_of(name, form)
     if kind == "parquet":
         return ParquetSource(name, time=time)
     shown = "standard input" if name == STANDARD else Path(name).name
     source = CsvSource if kind == "csv" else JsonlSource
     return source(open_bytes(name), shown, time=time, live=name == STANDARD or not Path(name).is_file())
+
+
+def _attendance(name: str) -> Attendance:
+    kind = format_of(name, None)
+    if name == STANDARD or kind == "parquet":
+        raise BadInput("who is present is read from a file of lines, .csv or .jsonl; name one.")
+    lines = Lines(open_bytes(name), Path(name).name)
+    try:
+        return Attendance(lines, kind)
+    except BaseException:
+        lines.close()
+        raise
 
 
 def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> FileSink | StreamSink | ParquetSink:

@@ -29,6 +29,28 @@ def synthetic(kind: str = "seasonal", *, bins: int = 1, steps: int = 1000, seed:
     return Stream(np.maximum(np.rint(values), 0).astype(np.int64), name=kind)
 
 
+def crowd(users: int = 400, *, bins: int = 8, steps: int = 520, seed: int) -> Stream:
+    """People who come and go, and move between bins while they are there: a stream that knows who is present.
+
+    >>> stream = crowd(30, bins=4, steps=5, seed=1)
+    >>> [len(present) for present in stream.presence] == stream.counts.sum(axis=1).tolist()
+    True
+    """
+    at_least_one("users", users)
+    at_least_one("bins", bins)
+    at_least_one("steps", steps)
+    rng = np.random.default_rng(seed)
+    names = np.array([f"user {i}" for i in range(users)], dtype=object)
+    here, place = rng.random(users) < 0.5, rng.integers(0, bins, users)
+    counts, presence = np.zeros((steps, bins), np.int64), []
+    for t in range(steps):
+        here = here ^ (rng.random(users) < 1 / 20)  # half of them are present, for 20 units on end
+        place = (place + (rng.random(users) < 1 / 10) * rng.choice((-1, 1), users)) % bins
+        counts[t] = np.bincount(place[here], minlength=bins)
+        presence.append(names[here].tolist())
+    return Stream(counts, presence=presence, name="crowd")
+
+
 def constant(steps: int, bins: int, rng: np.random.Generator) -> Values:
     """Every bin stays where it is."""
     return np.tile(rng.integers(50, 500, bins).astype(np.float64), (steps, 1))

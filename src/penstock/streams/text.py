@@ -2,45 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import json
-import sys
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
-from penstock.errors import BadInput, BadRow
+from penstock.errors import BadRow
 from penstock.streams.calendar import Calendar
+from penstock.streams.lines import Lines
 from penstock.streams.source import Columns, Row, Sequencer
 from penstock.types import Snapshot
 
-STANDARD = "-"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-
-def open_bytes(path: str) -> IO[bytes]:
-    """A file, unpacked if its name ends in .gz, or standard input."""
-    if path == STANDARD:
-        return sys.stdin.buffer
-    try:
-        return cast("IO[bytes]", gzip.open(path, "rb")) if path.endswith(".gz") else Path(path).open("rb")
-    except OSError as fault:
-        raise BadInput(f"the input {path} cannot be read: {fault.strerror}.") from None
-
 
 class TextSource(ABC):
-    """Lines of text, each decoded by itself, so that a fault is found where it is."""
+    """Histogram rows in lines of text."""
 
     bins: tuple[str, ...]
 
     def __init__(self, lines: IO[bytes], name: str, *, time: str | None = None, live: bool = False) -> None:
         self.live = live
         self._name = name
-        self._lines = lines
+        self._lines = Lines(lines, name, live=live)
         try:
             self._columns = self._begin(time)
         except BaseException:
@@ -65,35 +47,22 @@ class TextSource(ABC):
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._lines is not sys.stdin.buffer:
-            self._lines.close()
-
-    def _text(self) -> Iterator[str]:
-        number = 0
-        try:
-            for number, line in enumerate(self._lines, start=1):
-                if self.live and not line.endswith(b"\n"):
-                    raise BadRow(f"{self._name}, line {number} is not finished; end it with a line break.")
-                yield line.removeprefix(BYTE_ORDER_MARK if number == 1 else b"").decode()
-        except UnicodeDecodeError:
-            raise BadRow(f"{self._name}, line {number} is not UTF-8 text; mend it and run again.") from None
-        except (EOFError, OSError, zlib.error):
-            raise BadRow(f"{self._name} cannot be read beyond line {number}; the file is damaged.") from None
+        self._lines.close()
 
 
 class CsvSource(TextSource):
     """Comma-separated rows: a header with the names, then a time and a count for every bin."""
 
     def _begin(self, time: str | None) -> Columns:
-        self._reader = csv.reader(self._text(), strict=True)
-        header = next(self._rows(), None)
+        self._rows = self._lines.rows()
+        header = next(self._rows, None)
         if header is None:
             raise BadRow(f"{self._name} is empty; its first line names the time column and the bins.")
         return Columns(header[1], time, self._name)
 
     def _labelled(self) -> Iterator[Row]:
         width = len(self._columns.names)
-        for line, row in self._rows():
+        for line, row in self._rows:
             place = f"{self._name}, line {line}"
             if len(row) != width:
                 raise BadRow(
@@ -102,17 +71,6 @@ class CsvSource(TextSource):
                 )
             label = row.pop(self._columns.time)
             yield place, label, as_numbers(row)
-
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Rows that are not blank, and the lines they end in."""
-        line = self._reader.line_num
-        try:
-            for row in self._reader:
-                line = self._reader.line_num
-                if row:
-                    yield line, row
-        except csv.Error:
-            raise BadRow(f"{self._name}, line {line + 1} cannot be read as a row; mend it and run again.") from None
 
 
 def as_numbers(cells: list[str]) -> list[Any]:
@@ -136,7 +94,7 @@ class JsonlSource(TextSource):
     """One JSON object a line: the time, and a count for every bin. The first line says which bins there are."""
 
     def _begin(self, time: str | None) -> Columns:
-        self._objects = self._read()
+        self._objects = self._lines.objects()
         first = next(self._objects, None)
         if first is None:
             raise BadRow(f"{self._name} is empty; every line is an object with a time and a count for every bin.")
@@ -152,27 +110,6 @@ class JsonlSource(TextSource):
             cells = [row[name] for name in self.bins]
             numbers = [cell if type(cell) in (int, float) else str(cell) for cell in cells]
             yield place, row[time], numbers
-
-    def _read(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        for number, line in enumerate(self._text(), start=1):
-            if line.strip():
-                try:
-                    row = json.loads(line, object_pairs_hook=_without_repeats)
-                except (ValueError, RecursionError):
-                    row = None
-                if not isinstance(row, dict):
-                    raise BadRow(
-                        f"{self._name}, line {number}: every line is a JSON object, with every name once; mend it and"
-                        " run again."
-                    )
-                yield number, row
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        raise ValueError
-    return row
 
 
 def _odd_key(row: set[str], expected: set[str]) -> str:
