@@ -169,10 +169,8 @@ def test_baseline_is_uniform_at_user_level(
     assert recount(journal, model) <= ps.Epsilon(epsilon)
 
 
-@pytest.mark.parametrize(
-    "model", [LAW, ps.EventLevel(epsilon=1), ps.DeltaNeighbourhood(epsilon=1, steps=3), ps.MContext(epsilon=1, m=3)]
-)
-def test_baseline_is_for_users_only(model: ps.PrivacyModel) -> None:
+@pytest.mark.parametrize("model", [LAW, ps.DeltaNeighbourhood(epsilon=1, steps=3), ps.MContext(epsilon=1, m=3)])
+def test_baseline_is_for_users_and_for_events(model: ps.PrivacyModel) -> None:
     with pytest.raises(ps.NotProven, match="Baseline is not proven"):
         ps.Baseline(model=model)
 

@@ -50,7 +50,10 @@ class Subject(NamedTuple):
         return min(self.model.window, UNITS) if self.model.horizon_bound else UNITS
 
     def snapshot(self, t: int) -> ps.Snapshot:
-        return ps.Snapshot(t, COUNTS[t - 1], PRESENCE[t - 1] if isinstance(self.model, ps.MContext) else None)
+        if not isinstance(self.model, ps.MContext):
+            return ps.Snapshot(t, COUNTS[t - 1])
+        present = PRESENCE[t - 1]
+        return ps.Snapshot(t, np.bincount([(t + i) % 3 for i in range(len(present))], minlength=3), present)
 
     def opened(self, store: ps.Store, **options: Any) -> ps.Publisher:
         mechanism = self.make(model=self.model, allow_unproven=True)

@@ -39,7 +39,7 @@ class Greedy(ps.Mechanism):
         return self.publish(snapshot, e) if e else self.republish(snapshot)
 
 
-W, M = ps.WEvent(epsilon=1, w=5), ps.MContext(epsilon=1, m=4)
+W, M = ps.WEvent(epsilon=1, w=5), ps.MContext(epsilon=1, m=4, per_unit=50)
 SPAS = ps.SPAS(model=W, warm_up=1, direct=False)
 
 
