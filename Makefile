@@ -1,15 +1,15 @@
-# make demo . make test . make check . make bench . make papers . make crash: each makes the environment it needs.
+# make demo . make test . make check . make bench . make papers . make retroactive . make crash: each makes the environment it needs.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCE := pyproject.toml
 DATA   ?= $(PENSTOCK_DATA)
 
-.PHONY: help demo test check bench papers crash clean
+.PHONY: help demo test check bench papers retroactive crash clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -45,6 +45,9 @@ bench: $(VENV)/.test ## measure speed and durability as ratios of one run, about
 
 papers: $(VENV)/.test ## compare errors with published ones on the streams in DATA=folder (or PENSTOCK_DATA), a few minutes
 	$(BIN)/python -m penstock.bench.papers --data "$(DATA)"
+
+retroactive: $(VENV)/.test ## compare RG with publishing always, on made-up streams and those in DATA=folder, a few minutes
+	$(BIN)/python -m penstock.bench.retroactive --data "$(DATA)"
 
 crash: $(VENV)/.test ## kill publishers at every point where it hurts, and 250 times anywhere
 	$(BIN)/python -m penstock.audit.crash --kills 250

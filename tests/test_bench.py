@@ -30,7 +30,8 @@ def test_durability_is_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_every_figure_is_measured() -> None:
     done: list[int] = []
     results = [speed.against_numpy(), speed.against_opendp(), speed.bd_step(3), speed.timing_leak(400)]
-    results += [speed.against_plain(2, bar=1), *speed.flat(done.append)]
+    results += [speed.against_plain(2, bar=1), *speed.flat(done.append), speed.searching_the_past()]
+    results += [speed.step("rg", speed.EVENTS, 20, "bursts", bar=100, steps=3)]
     assert sum(done) == speed.LONG_STREAM
     assert all(result.value >= 0 for result in results)
     assert all(result.value > 0 for result in results if result.unit == "x")
@@ -55,9 +56,10 @@ def test_both_steps_of_spas_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missed_bar_is_an_exit_code(
     value: float, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("against_numpy", "against_opendp", "bd_step_wide", "timing_leak"):
+    for name in ("against_numpy", "against_opendp", "searching_the_past", "timing_leak"):
         monkeypatch.setattr(speed, name, lambda: Result("figure", value, "x", bar=2))
     monkeypatch.setattr(speed, "bd_step", lambda bins: Result("step", value, "x", bar=2))
+    monkeypatch.setattr(speed, "step", lambda *_, bar: Result("step", value, "ms", bar))
     monkeypatch.setattr(speed, "against_plain", lambda bins, bar: Result("step", 1, "x", bar=2))
     monkeypatch.setattr(speed, "flat", lambda advance: [])
     for name in ("release_alone", "releases_together"):

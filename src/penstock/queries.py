@@ -176,8 +176,10 @@ class Deviation:
 
     def __call__(self, members: Ints, lengths: Ints) -> Ints:
         """Of each column of ``members``, of which the first ``lengths[j]`` entries of column j are taken."""
+        most = LARGEST_SUM // (self.grid * len(members) ** 2)
+        members = members[: lengths.max(initial=0)]
         taken = np.arange(len(members))[:, np.newaxis] < lengths
-        kept = np.where(taken, np.minimum(members, LARGEST_SUM // (self.grid * len(members) ** 2)), 0)
+        kept = np.where(taken, np.minimum(members, most), 0)
         astray = np.abs(kept * lengths - kept.sum(axis=0)) * taken
         deviation: Ints = self.grid * astray.sum(axis=0) // np.maximum(lengths, 1)
         return deviation

@@ -32,7 +32,7 @@ class Recipe:
 
     def made(self, folder: Path) -> Ints:
         """The counts, one row a step."""
-        labels, counts = _rows(folder / self.file)
+        labels, counts = rows(folder / self.file)
         if self.seasons:
             counts = counts[_latest_season_first(labels, self.file)]
         repeated: Ints = np.tile(counts[: self.first], (self.copies, 1))
@@ -61,7 +61,7 @@ def repeated(folder: Path) -> dict[str, Ints]:
     return {name: recipe.made(folder) for name, recipe in RECIPES.items()}
 
 
-def _rows(path: Path) -> tuple[list[str], Ints]:
+def rows(path: Path) -> tuple[list[str], Ints]:
     """The times and the counts of a CSV file whose first line names its columns."""
     try:
         with path.open(encoding="utf-8", newline="") as lines:

@@ -1,4 +1,4 @@
-"""How fast the kernel is: exact noise against numpy and OpenDP, steps of BD and SPAS, and what grows or leaks."""
+"""How fast the kernel is: exact noise against numpy and OpenDP, steps of mechanisms, and what grows or leaks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from penstock.catalogue import mechanism
 from penstock.curator import Curator
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
-from penstock.models import WEvent
+from penstock.models import EventLevel, PrivacyModel, WEvent
 from penstock.noise import SecureNoise, SimulationNoise
 from penstock.streams import synthetic
 from penstock.types import Floats, Snapshot
@@ -28,6 +28,8 @@ LONG_STREAM = 1_000_000
 YOUNG = 1_000
 CHUNK = 500
 SLOW_CHUNK = 100
+
+WINDOWS, EVENTS = WEvent(epsilon=1, w=120), EventLevel(epsilon=1)
 
 Advance = Callable[[int], None]
 
@@ -64,18 +66,26 @@ def against_opendp() -> Result:
 def bd_step(bins: int) -> Result:
     """A step of BD with exact noise, over one numpy ``laplace(size=100)``, round-robin in chunks."""
     rng = np.random.default_rng(1)
-    walker = _walker(_bd(bins))
+    walker = _walker(_begun("bd", bins))
     ratio = _ratio(lambda: _walk(walker, CHUNK), lambda: [rng.laplace(size=100) for _ in range(CHUNK)])
     return Result(f"BD step / numpy laplace(size=100), d={bins}", ratio, "x", 60)
 
 
-def bd_step_wide() -> Result:
-    """A step of BD at the width of the World Cup site, in milliseconds."""
-    bins, steps = 88_762, 40
-    walker = _walker(_bd(bins), rows=steps)
+def step(key: str, model: PrivacyModel, bins: int, kind: str, bar: float, steps: int = 40) -> Result:
+    """A step of a mechanism with exact noise, in milliseconds, over a stream of the given kind."""
+    name, walker = mechanism(key).__name__, _walker(_begun(key, bins, model), steps, kind)
     _walk(walker, 1)
     seconds = [_seconds(lambda: _walk(walker, 1)) for _ in range(steps)]
-    return Result(f"BD step, d={bins:,} (mean of {steps})", 1000 * float(np.mean(seconds)), "ms", 10)
+    return Result(f"{name} step, d={bins:,}, {kind} (mean of {steps})", 1000 * float(np.mean(seconds)), "ms", bar)
+
+
+def searching_the_past() -> Result:
+    """A step of MMD when its memory has long been full, over one when it has just filled up, round-robin in chunks."""
+    old, young = _walker(_begun("mmd", 100)), _walker(_begun("mmd", 100))
+    _walk(young, 2 * SLOW_CHUNK)
+    _walk(old, 30 * SLOW_CHUNK)
+    ratio = _ratio(lambda: _walk(old, SLOW_CHUNK), lambda: _walk(young, SLOW_CHUNK))
+    return Result("MMD step at t=3,000 / at t=200, memory=100, d=100", ratio, "x", 1.2)
 
 
 def against_plain(bins: int, bar: float) -> Result:
@@ -83,7 +93,7 @@ def against_plain(bins: int, bar: float) -> Result:
 
     Each is handed its rows in the form it takes them, ready made.
     """
-    model = WEvent(epsilon=1, w=120)
+    model = WINDOWS
     settled = 3 * model.w  # the warm-up, and the two windows that the transcription looks back at
     counts = synthetic("jumps", bins=bins, steps=settled + (ROUNDS + 1) * SLOW_CHUNK, seed=3)
     publishing = mechanism("spas")(model=model).start(Curator(model, bins, noise=SimulationNoise(1)))
@@ -98,7 +108,7 @@ def against_plain(bins: int, bar: float) -> Result:
 
 def flat(advance: Advance) -> list[Result]:
     """What a step costs, and holds, after a million steps against after a thousand."""
-    old, young = _walker(_bd(1)), _walker(_bd(1))
+    old, young = _walker(_begun("bd", 1)), _walker(_begun("bd", 1))
     _walk(old, YOUNG)
     _walk(young, YOUNG)
     memory = _peak_memory()
@@ -138,14 +148,13 @@ def _seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def _bd(bins: int) -> Mechanism:
-    model = WEvent(epsilon=1, w=120)
-    return mechanism("bd")(model=model).start(Curator(model, bins))
+def _begun(key: str, bins: int, model: PrivacyModel = WINDOWS) -> Mechanism:
+    return mechanism(key)(model=model).start(Curator(model, bins))
 
 
-def _walker(publishing: Mechanism, rows: int = 5000) -> Iterator[float]:
-    """Step for ever through a jumping stream that repeats its rows; yields the first published value of each step."""
-    counts = synthetic("jumps", bins=publishing.curator.bins, steps=rows, seed=3).counts
+def _walker(publishing: Mechanism, rows: int = 5000, kind: str = "jumps") -> Iterator[float]:
+    """Step for ever through a stream that repeats its rows; yields the first published value of each step."""
+    counts = synthetic(kind, bins=publishing.curator.bins, steps=rows, seed=3).counts
     for t in itertools.count(1):
         yield float(publishing.step(Snapshot(t, counts[t % len(counts)])).values[0])
 

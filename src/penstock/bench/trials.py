@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -24,21 +24,37 @@ NORMAL_95 = 1.96
 WINDOW = 120
 
 Streams = Mapping[str, Ints]
+S = TypeVar("S", bound="Runnable")
+
+
+class Run(NamedTuple):
+    """What came of one run: its error, and the spending of its fullest protected set over epsilon."""
+
+    error: float
+    spent: float
+
+
+class Runnable(Protocol):
+    """What is run: it says by itself how. One that is equal is the same."""
+
+    def __hash__(self) -> int: ...
+    def run(self, seed: int, streams: Streams) -> Run:
+        """Publish a stream once, with numpy's noise of the seed."""
 
 
 class Setting(NamedTuple):
-    """What is run: a mechanism by its key, or the transcription of SPAS with these faults, on a stream."""
+    """A mechanism by its key, or the transcription of SPAS with these faults, on a stream."""
 
     what: str | Faults
     stream: str
     epsilon: str
 
-
-class Run(NamedTuple):
-    """What came of one run: the mean relative error, and the spending of its fullest window over epsilon."""
-
-    error: float
-    spent: float
+    def run(self, seed: int, streams: Streams) -> Run:
+        """The mean relative error under w-event privacy."""
+        counts = streams[self.stream]
+        if isinstance(self.what, Faults):
+            return _plain(self.what, float(self.epsilon), counts, seed)
+        return _ours(self.what, Epsilon(self.epsilon), counts, seed)
 
 
 class Measured(NamedTuple):
@@ -58,9 +74,7 @@ class Measured(NamedTuple):
         return f"{self.error:.3g} ± {self.half_width:.1g}"
 
 
-def measure(
-    wanted: Mapping[Setting, int], streams: Streams, workers: int, advance: Callable[[], None]
-) -> dict[Setting, Measured]:
+def measure(wanted: Mapping[S, int], streams: Streams, workers: int, advance: Callable[[], None]) -> dict[S, Measured]:
     """Run every setting as often as wanted, each run with a seed of its own."""
     jobs = [(setting, seed) for setting, runs in wanted.items() for seed in range(runs)]
     done = defaultdict(list)
@@ -70,9 +84,9 @@ def measure(
     return {setting: _summary(runs) for setting, runs in done.items()}
 
 
-def _all(jobs: Sequence[tuple[Setting, int]], streams: Streams, workers: int) -> Iterator[Run]:
+def _all(jobs: Sequence[tuple[Runnable, int]], streams: Streams, workers: int) -> Iterator[Run]:
     if workers == 1:
-        yield from (run(setting, seed, streams) for setting, seed in jobs)
+        yield from (setting.run(seed, streams) for setting, seed in jobs)
         return
     # Not forked: the progress bar is a thread.
     with ProcessPoolExecutor(workers, get_context("spawn"), _Worker.prepare, (streams,)) as pool:
@@ -89,16 +103,9 @@ class _Worker:
         cls.streams = streams
 
     @classmethod
-    def run(cls, job: tuple[Setting, int]) -> Run:
-        return run(*job, cls.streams)
-
-
-def run(setting: Setting, seed: int, streams: Streams) -> Run:
-    """Publish a stream once, with numpy's noise of the seed."""
-    counts = streams[setting.stream]
-    if isinstance(setting.what, Faults):
-        return _plain(setting.what, float(setting.epsilon), counts, seed)
-    return _ours(setting.what, Epsilon(setting.epsilon), counts, seed)
+    def run(cls, job: tuple[Runnable, int]) -> Run:
+        setting, seed = job
+        return setting.run(seed, cls.streams)
 
 
 def _ours(key: str, epsilon: Epsilon, counts: Ints, seed: int) -> Run:

@@ -12,12 +12,18 @@ RATES: Floats = np.arange(1, 101) / 100
 def best_rate(records: float, bins: int, e: float) -> float:
     """Of 1% .. 100%, the sampling rate with the least expected squared error of all bins together.
 
-    A sample drawn at rate b is off by N (1 - b) / b for N records, and by 2 / (b e')^2 in every bin for its noise; e
-    buys e' = ln(1 + (exp(e) - 1) / b). Both terms fall with b, so all records are looked at, always.
-
     >>> best_rate(records=3, bins=1, e=0.01), best_rate(records=10**6, bins=50, e=1)
     (1.0, 1.0)
     """
-    sampling = max(records, 1.0) * (1 - RATES) / RATES
-    noise = bins * 2 / (RATES * np.log1p(np.expm1(e) / RATES)) ** 2
-    return float(RATES[np.argmin(sampling + noise)])
+    return float(RATES[np.argmin(expected_errors(records, bins, e))])
+
+
+def expected_errors(records: float, bins: int, e: float) -> Floats:
+    """The expected squared error of all bins together, at every rate.
+
+    A sample drawn at rate b is off by N (1 - b) / b for N records, and by 2 / (b e')^2 in every bin for its noise; e
+    buys e' = ln(1 + (exp(e) - 1) / b). Both terms fall with b, so the last one is always the least.
+    """
+    missed = max(records, 1.0) * (1 - RATES) / RATES
+    errors: Floats = missed + bins * 2 / (RATES * np.log1p(np.expm1(e) / RATES)) ** 2
+    return errors
