@@ -11,6 +11,7 @@ from rich.markup import escape
 from penstock import streams
 from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave
+from penstock.post import SlidingSum
 from penstock.store import Archive
 from penstock.store.copying import copy
 from penstock.types import Cause
@@ -42,9 +43,11 @@ def export(
     output: Annotated[str, typer.Option("--output", "-o", help='A file, or "-".')] = "-",
     output_format: Annotated[str | None, typer.Option(help="csv, jsonl or parquet, if the name does not tell.")] = None,
     after: Annotated[int, typer.Option(help="Only units after this one.")] = 0,
+    width: options.Width = None,
     head: options.HeadPath = None,
 ) -> None:
     """Write the stored releases of a stream to a file, once more and the same."""
+    sliding = SlidingSum(1 if width is None else width)
     with Archive(store, head=head) as archive, reader_may_leave():
         account = archive.visible(stream)
         bins = archive.streams()[stream]["bins"]
@@ -53,9 +56,10 @@ def export(
             progress("Exporting", account.t) as show,
         ):
             archive.require_output(account, sink.last or 0, sink.link)
-            for release in archive.published(
-                account, after=max(min(after, account.t), (sink.last or 0) if sink.keeps else 0)
-            ):
+            begin = max(min(after, account.t), (sink.last or 0) if sink.keeps else 0)
+            for release in archive.published(account, after=max(begin - sliding.reach, 0)):
                 if release.cause is not Cause.ADOPTED:
-                    sink.write(release)
+                    summed = sliding(release)
+                    if release.t > begin:
+                        sink.write(summed)
                 show(release.t)

@@ -19,6 +19,7 @@ from penstock.cli.key import existing
 from penstock.errors import BadInput
 from penstock.models import model_of
 from penstock.parameters import at_least_one
+from penstock.post import SlidingSum
 from penstock.publisher import Publisher
 from penstock.store import Archive, Entry
 from penstock.store.record import unpack
@@ -118,6 +119,7 @@ def verify_command(
     store: options.StorePath,
     stream: StreamName = None,
     output: Annotated[Path | None, typer.Option(help="Also compare this file of releases, line by line.")] = None,
+    width: options.Width = None,
     head: options.HeadPath = None,
     json: options.Json = False,
 ) -> None:
@@ -130,21 +132,23 @@ def verify_command(
             with progress(f'Verifying "{name}"', archive.account(name).t) as show_t:
                 found.append(verify(archive, name, show_t))
         if output is not None:
-            _compare(archive, names, output)
+            _compare(archive, names, output, SlidingSum(1 if width is None else width))
     if json:
         as_json([_as_row(each) for each in found])
     else:
         results.print(_table(str(store), [_as_row(each) for each in found]))
-        results.print("[green]verified[/]: the chain is whole, it is the latest, and no protected set is overspent.")
+        law = "no protected set is overspent" if all(each.peak is not None for each in found) else "its charges add up"
+        results.print(f"[green]verified[/]: the chain is whole, it is the latest, and {law}.")
 
 
-def _compare(archive: Archive, names: list[str], output: Path) -> None:
-    """Every line of an output must be what the store would write there."""
+def _compare(archive: Archive, names: list[str], output: Path, sliding: SlidingSum) -> None:
+    """Every line of an output must be what the store would write there, as sums over a sliding window if told so."""
     if len(names) != 1:
         raise BadInput("an output holds the releases of one stream; say which with --stream.")
     account, bins = archive.visible(names[0]), archive.streams()[names[0]]["bins"]
     form = streams.text_format(str(output), bins)
-    stored = (form.line(release) for release in archive.published(account) if release.cause is not Cause.ADOPTED)
+    known = (release for release in archive.published(account) if release.cause is not Cause.ADOPTED)
+    stored = (form.line(sliding(release)) for release in known)
     try:
         with output.open(encoding="utf-8", newline="") as lines:
             expected = chain([form.header()] if form.header() else [], stored)

@@ -65,7 +65,7 @@ class PeGaSus(Mechanism):
         self.grouping, self.perturbing = self.unit_in_two(self.group_share)
         self.noise_sd = self.curator.noise_sd(self.perturbing)
         self.grouper = self.curator.grouper(self.grouping, self.max_length)
-        self.looks = np.zeros((self.max_length, self.curator.bins))
+        self.looks = np.zeros((1, self.curator.bins))
 
     def decide(self, snapshot: Snapshot) -> Release:
         if not self.curator.can(monitor=self.grouping, publish=self.perturbing):  # it can, unless a crash has taken it
@@ -73,9 +73,9 @@ class PeGaSus(Mechanism):
         perturbed, sizes = self.perturbed(snapshot)
         self.grouper.extend(snapshot, self.thresholds(snapshot.t, perturbed))
         lengths = self.grouper.length
-        self.looks = self.looks.copy()
+        self.looks = np.resize(self.looks, (lengths.max(), self.curator.bins))  # as many as the longest group has
         self.looks[lengths - 1, np.arange(self.curator.bins)] = perturbed
-        values, narrower = SMOOTHERS[self.smoother](self.looks[: lengths.max()], lengths)
+        values, narrower = SMOOTHERS[self.smoother](self.looks, lengths)
         kinds = np.select([lengths > 1, sizes > 1], [Kind.ESTIMATED, Kind.GROUPED], Kind.FRESH)
         return self.released(snapshot, values, kinds, self.noise_sd / sizes * narrower)
 

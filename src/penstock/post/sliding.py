@@ -43,13 +43,15 @@ class SlidingSum:
 
     def __call__(self, release: R) -> R:
         """The sum that ends with this release, which keeps its time and its charge."""
+        if self.width == 1:
+            return release
         self._keep(release)
         most = LARGEST_SUM // self.width  # a public cut that keeps sums inside 64 bits
         values = np.sum([np.clip(each.values, -most, most) for each in self._kept], axis=0)
         fresh = np.all([each.kind == Kind.FRESH for each in self._kept], axis=0)
-        kinds = np.where(fresh, Kind.FRESH, Kind.ESTIMATED).astype(np.int8) if self.width > 1 else release.kind
+        kinds = np.where(fresh, Kind.FRESH, Kind.ESTIMATED).astype(np.int8)
         summed = replace(release, values=values, kind=kinds, noise_sd=self._noise_sd())
-        if isinstance(summed, Published) and self.width > 1:
+        if isinstance(summed, Published):
             return replace(summed, mechanism=f"{summed.mechanism}, sums of {self.width}")
         return summed
 
