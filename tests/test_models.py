@@ -154,7 +154,7 @@ def test_what_is_no_budget_is_refused(epsilon: Any) -> None:
 @pytest.mark.parametrize("length", [0, -1, 2.0, 1.5, "3", None, True, float("nan")])
 def test_a_protected_set_has_a_whole_length(model: Callable[..., PrivacyModel], name: str, length: Any) -> None:
     """One unit at least; a float is no length, even if it is whole."""
-    with pytest.raises(BadInput, match=r"^the length of a protected set must be a whole number of 1 or more; got"):
+    with pytest.raises(BadInput, match=rf"^{name} must be a whole number of 1 or more; got"):
         model(epsilon=1, **{name: length})
 
 

@@ -212,13 +212,20 @@ def series(draw: st.DrawFn) -> tuple[Ints, Ints, int]:
 @fixed
 @given(series())
 def test_deviation_is_the_floor_of_the_exact_one(given_series: tuple[Ints, Ints, int]) -> None:
-    """Sum |c - mean| over each column in fractions, times the grid, rounded down; large counts are cut first."""
+    """Sum |c - mean| over each column in fractions, times the grid, rounded down; what is large is cut."""
     members, lengths, grid = given_series
-    most = LARGEST_SUM // (grid * len(members) ** 2)
     for j, length in enumerate(lengths.tolist()):
-        column = [min(int(c), most) for c in members[:length, j]]
-        mean = Fraction(sum(column), length)
-        assert Deviation(grid)(members, lengths)[j] == grid * sum(abs(c - mean) for c in column) // 1
+        column = [min(int(c), LARGEST_SUM // length) for c in members[:length, j]]
+        mean, most = Fraction(sum(column), length), Fraction(LARGEST_SUM // (grid * length), length)
+        assert Deviation(grid)(members, lengths)[j] == grid * sum(min(abs(c - mean), most) for c in column) // 1
+
+
+@pytest.mark.parametrize("length", [2, 100, 10_000])
+def test_deviation_sees_a_jump_of_the_largest_counts(length: int) -> None:
+    """Cut or not, it is far from 0, and inside 64 bits."""
+    members = np.zeros((length, 1), np.int64)
+    members[length // 2 :] = LARGEST_COUNT
+    assert Deviation()(members, np.array([length]))[0] > 2**40
 
 
 @fixed

@@ -153,7 +153,9 @@ class Desk:
 def require_accounted(model: PrivacyModel, snapshot: Snapshot) -> None:
     """Refuse a snapshot with more records than those who are listed as present can have."""
     if snapshot.present is not None:
-        model.require_accounted(snapshot.t, float(unseal(snapshot).sum(dtype=np.float64)), len(snapshot.present))
+        counts = unseal(snapshot)
+        records = (int((counts >> 32).sum()) << 32) + int((counts & (2**32 - 1)).sum())  # exact for any number of bins
+        model.require_accounted(snapshot.t, records, len(snapshot.present))
 
 
 Array = TypeVar("Array", bound=NDArray[Any])

@@ -49,6 +49,9 @@ class PrivacyModel:
         if self.neighbours not in ("add-remove", "replace"):
             raise BadInput(f'neighbours must be "add-remove" or "replace"; got {self.neighbours!r}.')
         at_least_one("per_unit", self.per_unit)
+        for name in ("w", "horizon", "m", "steps"):
+            if hasattr(self, name):
+                at_least_one(name, getattr(self, name))
         at_least_one("the length of a protected set", self.window)
         for name, value in list(vars(self).items()):
             if isinstance(value, np.integer):
@@ -75,7 +78,7 @@ class PrivacyModel:
     def require_going_on(self, t: int) -> None:
         """Refuse unit ``t`` if the stream was to stop before it."""
 
-    def require_accounted(self, t: int, records: float, users: int) -> None:
+    def require_accounted(self, t: int, records: int, users: int) -> None:
         """Refuse more records than ``users`` people can have, where it is said who is present."""
 
     def require_sampling(self) -> None:
@@ -176,11 +179,12 @@ class DeltaNeighbourhood(PrivacyModel):
 class MContext(PrivacyModel):
     """Hides what a user does in any ``m`` consecutive presences; *that* a user is present is public.
 
-    A change of status moves a record, so neighbours replace. ``max_users`` bounds the memory: O(max_users x m).
+    A change of status moves a record, so neighbours replace. ``max_users`` bounds the memory, O(max_users x m). It is
+    no part of the promise, so a stream may be taken up with another one.
     """
 
     m: int
-    max_users: int = 1_000_000
+    max_users: int = field(default=1_000_000, compare=False, repr=False)
     neighbours: Neighbours = "replace"
 
     def __post_init__(self) -> None:
@@ -196,7 +200,7 @@ class MContext(PrivacyModel):
     def meter(self) -> Meter:
         return PresenceMeter(self.m)
 
-    def require_accounted(self, t: int, records: float, users: int) -> None:
+    def require_accounted(self, t: int, records: int, users: int) -> None:
         """Who is not listed does not pay. That there are too many records is no secret: neighbours have as many."""
         if records > self.per_unit * users:
             raise BadPresence(

@@ -87,6 +87,12 @@ def at_least_one(name: str, value: object) -> None:
         raise BadInput(f"{name} must be a whole number of 1 or more; got {value!r}.")
 
 
+def from_one_to(name: str, value: object, most: int) -> None:
+    """Refuse what is not a whole number from 1 to a public bound."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value <= most:
+        raise BadInput(f"{name} must be a whole number from 1 to {most}; got {value!r}.")
+
+
 def above(name: str, value: Number, low: int) -> None:
     """Refuse a number that is not above a public bound."""
     if not as_fraction(value) > low:

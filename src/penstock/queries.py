@@ -167,6 +167,8 @@ class Deviation:
     """How far a run of counts strays from its own mean, sum |c - mean|, rounded down to multiples of 1 / grid.
 
     A record more or less moves one column by less than 2; on the grid that is 2 * grid, and 1 more for the rounding.
+    Counts, and their distances from the mean, are cut where 64 bits would not hold the sum of so many; how many there
+    are is public.
     """
 
     grid: int = 64
@@ -176,12 +178,13 @@ class Deviation:
 
     def __call__(self, members: Ints, lengths: Ints) -> Ints:
         """Of each column of ``members``, of which the first ``lengths[j]`` entries of column j are taken."""
-        most = LARGEST_SUM // (self.grid * len(members) ** 2)
-        members = members[: lengths.max(initial=0)]
+        members, n = members[: lengths.max(initial=0)], np.maximum(lengths, 1)
         taken = np.arange(len(members))[:, np.newaxis] < lengths
-        kept = np.where(taken, np.minimum(members, most), 0)
-        astray = np.abs(kept * lengths - kept.sum(axis=0)) * taken
-        deviation: Ints = self.grid * astray.sum(axis=0) // np.maximum(lengths, 1)
+        kept = np.where(taken, np.minimum(members, LARGEST_SUM // n), 0)
+        mean, rest = np.divmod(kept.sum(axis=0), n)
+        astray = np.abs((kept - mean) * n - rest)  # n times the distance from the mean
+        astray = np.minimum(astray, LARGEST_SUM // (self.grid * n)) * taken
+        deviation: Ints = self.grid * astray.sum(axis=0) // n
         return deviation
 
 

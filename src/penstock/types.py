@@ -123,11 +123,20 @@ def _follows_the_rule(array: NDArray[Any]) -> bool:
 def as_presence(users: Iterable[str]) -> tuple[str, ...]:
     """The users present, each once."""
     present = tuple(users)
-    if not all(isinstance(user, str) for user in present):
+    if not all(isinstance(user, str) for user in present) or not _is_unicode("".join(present)):
         raise BadPresence("users are named by text; turn their ids into text first.")
     if len(set(present)) != len(present):
         raise BadPresence("a user is listed twice in one time unit; list each user present once.")
     return present
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether text can be written down; halves of characters cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class Kind(IntEnum):

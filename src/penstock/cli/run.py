@@ -19,7 +19,6 @@ from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
 from penstock.models import MContext, PrivacyModel
-from penstock.post import SlidingSum
 from penstock.publisher import Publisher, calendar_of
 from penstock.store import Archive, Store
 from penstock.streams import Calendar
@@ -125,12 +124,15 @@ def _check(settings: Settings) -> None:
                 account = archive.visible(settings.name)
                 releases = (each for each in archive.published(account) if each.cause is not Cause.ADOPTED)
                 calendar = calendar_of(releases, settings.every, last=account.t, gaps=settings.gaps)
-    times = []
+    times, users = [], set[str]()
     for snapshot in source.snapshots(calendar):
         if snapshot.t > calendar.last:
             made.model.require_going_on(snapshot.t)
             require_accounted(made.model, snapshot)
+            users.update(snapshot.present or ())
         times.append(snapshot.label)
+    if isinstance(made.model, MContext) and len(users) > made.model.max_users:
+        raise BadInput(f"more than {made.model.max_users} users are listed; raise --max-users.")
     span = f", {times[0]} to {times[-1]}" if times else ""
     law = f"{type(made).__name__} with {made.model.epsilon} {_stretch(made.model)}"
     messages.print(
@@ -155,8 +157,7 @@ def _published(settings: Settings) -> Summary:
         progress("Publishing, time unit") as show,
     ):
         summary.before = summary.t = publisher.t
-        post = [SlidingSum(settings.width)] if settings.width else []
-        for release in publisher.run(source, sink, post=post, gaps=settings.gaps):
+        for release in publisher.run(source, sink, post=[settings.sliding()], gaps=settings.gaps):
             summary.count(release)
             show(release.t)
         summary.stopped = source.signal is not None

@@ -11,8 +11,9 @@ from typing import Any
 from penstock import catalogue
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
-from penstock.models import model_of
-from penstock.parameters import at_least_one, nearest
+from penstock.models import MContext, model_of
+from penstock.parameters import nearest
+from penstock.post import SlidingSum
 from penstock.streams import Calendar, Source, read
 from penstock.streams.lines import STANDARD
 
@@ -51,8 +52,7 @@ class Settings:
             raise BadInput("say whom to protect, and how: --model w-event --epsilon 1 --w 52, for example.")
         if self.population_epsilon is not None and self.population is None:
             raise BadInput("a population_epsilon belongs to a population; name it, or leave both out.")
-        if self.width is not None:
-            at_least_one("width", self.width)
+        self.sliding()
         self._require_presence()
         self._require_different_files()
         Calendar(self.every)
@@ -74,6 +74,10 @@ class Settings:
                 if path == same:
                     raise BadInput(f"{name} and {other} are the same file, {path}; name another one.")
 
+    def sliding(self) -> SlidingSum:
+        """What is done to releases before they are written; sums of one unit are the unit."""
+        return SlidingSum(1 if self.width is None else self.width)
+
     def source(self) -> Source:
         """The counts, and who is present in them."""
         return read(self.input, form=self.input_format, time=self.time, presence=self.presence)
@@ -86,7 +90,9 @@ class Settings:
     def made(self) -> Mechanism:
         """The mechanism, under its model."""
         parameters = dict(self.mechanism)
-        return catalogue.made(str(parameters.pop("name", "spas")), parameters, model_of(self.model))
+        model = model_of(self.model)
+        usual = "ma" if isinstance(model, MContext) else "spas"
+        return catalogue.made(str(parameters.pop("name", usual)), parameters, model)
 
 
 def from_toml(path: Path) -> Settings:

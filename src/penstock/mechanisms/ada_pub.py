@@ -1,6 +1,6 @@
 """AdaPub: adaptive publishing of spatio-temporal streams."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,11 +11,14 @@ from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import at_least_one
 from penstock.primitives.grouping import bands
 from penstock.primitives.pid import PID
+from penstock.primitives.smoothing import mean
 from penstock.queries import GroupSums
-from penstock.types import Floats, Ints, Snapshot
+from penstock.types import Floats, Ints, Mask, Snapshot
 
 GOLDEN = (np.sqrt(5.0) - 1) / 2  # multiples of it, without their whole parts, spread evenly
 REACH = 5  # errors that the controller looks back at
+SURPRISE = 4  # standard deviations of the noise
+SHARED = 0.999  # of the variance of the noise: looks that have less were shared with other bins
 
 
 @dataclass(kw_only=True)
@@ -25,25 +28,26 @@ class AdaPub(PeGaSus):
     Bins whose last releases lie between the same two pivots share one measurement. How far a bin's group in time may
     stray from its mean is steered by a controller: further after a large change. Best for maps with many alike cells.
 
-    ``pivots``                    how many
-    ``refresh``                   every so many units all bins are measured alone, so that no group stays by itself
+    ``threshold``   how far it may stray at least, in records
+    ``pivots``      at least so many; as many as it takes to part bins that differ by half the noise
+    ``refresh``     every so many units all bins are measured alone, and what surprises then counts alone
     ``proportional``, ``integral``, ``derivative``   the weights of the controller
     ``group_share``, ``smoother``, ``max_length``    those of PeGaSus
 
     >>> from penstock.publisher import publish
     >>> from penstock.streams import Stream
     >>> from penstock.noise import ScriptedNoise
-    >>> mechanism = AdaPub(model=EventLevel(epsilon=1), pivots=4)
-    >>> for release in publish(Stream([[90, 5, 3], [90, 5, 3]]), mechanism, noise=ScriptedNoise()):
-    ...     print(release.t, release.values, release.kind, release.charged)
-    1 [90  5  3] [0 0 0] 1
-    2 [90  4  4] [3 3 3] 1
+    >>> mechanism = AdaPub(model=EventLevel(epsilon=0.1))
+    >>> for release in publish(Stream([[90, 6, 5], [90, 6, 5]]), mechanism, noise=ScriptedNoise()):
+    ...     print(release.t, release.values, release.kind, release.noise_sd.round(1))
+    1 [90  6  5] [0 0 0] [17.7 17.7 17.7]
+    2 [90  6  5] [3 3 3] [12.5  9.9  9.9]
     """
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
     paper: ClassVar = "Wang et al. 2019"
 
-    threshold: float = field(default=1.0, init=False)  # the least one, in records
+    threshold: float = 1.0
     pivots: int = 20
     refresh: int = 10
     proportional: float = 0.9
@@ -51,6 +55,7 @@ class AdaPub(PeGaSus):
     derivative: float = 0.0
 
     pid: PID = state()
+    alone: int = state(0)  # when all bins were last measured alone
 
     def validate(self) -> None:
         super().validate()
@@ -62,17 +67,18 @@ class AdaPub(PeGaSus):
         self.pid = PID(self.proportional, self.integral, self.derivative, REACH, self.curator.bins)
 
     def perturbed(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
-        """A noisy look at every group of bins, shared out, and how many bins each group has."""
+        """A noisy look at every group of bins, shared out."""
         labels = self.alike(snapshot.t)
         sums = self.curator.ask(snapshot, GroupSums(labels), self.perturbing)
-        sizes = np.bincount(labels).astype(np.float64)
-        return (sums / sizes)[labels], sizes[labels]
+        sizes = np.bincount(labels)
+        return (sums / sizes)[labels], self.noise_sd / sizes[labels]
 
     def alike(self, t: int) -> Ints:
         """The group of every bin: between which pivots its last release lies. Pivots are spread anew at every unit."""
-        if (t - 1) % self.refresh == 0:
+        if not self.alone or t - self.alone >= self.refresh:
+            self.alone = t
             return np.arange(self.curator.bins)
-        apart = max(float(np.ptp(self.last.values)) / self.pivots, 1.0)
+        apart = max(min(float(np.ptp(self.last.values)) / self.pivots, self.noise_sd / 2), 1.0)
         return bands(self.last.values + apart * (t * GOLDEN % 1), apart)
 
     def thresholds(self, t: int, perturbed: Floats) -> Floats:
@@ -80,3 +86,12 @@ class AdaPub(PeGaSus):
         change = np.abs(self.last.values - perturbed) / np.maximum(perturbed, 1.0)
         surprise = self.pid.update(t, change)
         return np.maximum(self.threshold, surprise**2 / float(self.model.epsilon))
+
+    def surprised(self, t: int, perturbed: Floats) -> Mask:
+        """Bins that look different when they are measured alone: what they shared with others says little of them."""
+        if self.alone != t:
+            return np.zeros(self.curator.bins, np.bool_)
+        variance, _ = mean(self.spread, np.maximum(self.counted, 1))
+        shared = variance < SHARED * self.noise_sd**2
+        surprised: Mask = shared & (np.abs(perturbed - self.last.values) > SURPRISE * self.noise_sd)
+        return surprised

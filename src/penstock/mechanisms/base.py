@@ -142,7 +142,7 @@ class Mechanism(ABC):
         if not all(shares):
             raise BadInput(
                 f"epsilon={self.model.epsilon} is too little for {self.model.window} time units, as a question costs a"
-                " nano-epsilon at least; use a larger epsilon or a shorter window."
+                " nano-epsilon at least; use a larger epsilon or a shorter window, or do not divide it so unevenly."
             )
 
     def worth_publishing(self, moved: Floats, e: Epsilon) -> Mask:

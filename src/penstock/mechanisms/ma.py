@@ -7,7 +7,7 @@ import numpy as np
 
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, UserLevel, WEvent
-from penstock.parameters import at_least_one, within
+from penstock.parameters import from_one_to
 from penstock.queries import Distance
 from penstock.types import Floats, Ints, Kind, Release, Snapshot
 
@@ -36,7 +36,7 @@ class MA(Mechanism):
     ...     print(release.t, release.values, release.kind, release.charged)
     1 [9 0] [0 0] 4
     2 [0 9] [0 0] 6
-    3 [4 4] [3 3] 4
+    3 [4 4] [1 1] 4
     """
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, MContext, DeltaNeighbourhood)
@@ -49,8 +49,7 @@ class MA(Mechanism):
     past_sd: Floats = state()  # and how wide their noise is
 
     def validate(self) -> None:
-        at_least_one("k", self.k)
-        within("k", self.k, 0, LONGEST + 1)
+        from_one_to("k", self.k, LONGEST)
         self.require_spendable(self.model.epsilon / 2 / self.model.window / min(self.k, 2))
 
     def begin(self) -> None:
@@ -78,8 +77,7 @@ class MA(Mechanism):
         distance = self.curator.ask(snapshot, Distance(candidates[chosen]), testing, envelope="decide")  # line 2
         if self.worth_publishing(distance / self.curator.bins, self.curator.remaining("publish") / 2).any():  # line 3
             return self.new_or_last(snapshot)
-        kind = Kind.REPUBLISHED if (self.past == candidates[chosen]).all(axis=1).any() else Kind.ESTIMATED
-        return self.released(snapshot, candidates[chosen], kind, noise_sd[chosen])
+        return self.released(snapshot, candidates[chosen], Kind.REPUBLISHED, noise_sd[chosen])
 
     def new_or_last(self, snapshot: Snapshot) -> Release:
         """Publish with half of what those present have left, if there is anything left."""

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from penstock.mechanisms.ma import MA
+from penstock.mechanisms.ma import LONGEST, MA
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, UserLevel, WEvent
-from penstock.parameters import at_least_one
+from penstock.parameters import from_one_to
 
 
 @dataclass(kw_only=True)
@@ -36,6 +36,6 @@ class MMD(MA):
     memory: int = 100
 
     def validate(self) -> None:
-        at_least_one("memory", self.memory)
+        from_one_to("memory", self.memory, LONGEST)
         self.k = self.memory
         super().validate()

@@ -8,10 +8,10 @@ import numpy as np
 from penstock.epsilon import NANO
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
-from penstock.parameters import above, within
-from penstock.primitives.smoothing import SMOOTHERS
+from penstock.parameters import above, from_one_to, within
+from penstock.primitives.smoothing import SMOOTHERS, mean
 from penstock.queries import Counts
-from penstock.types import Floats, Kind, Release, Snapshot
+from penstock.types import Floats, Ints, Kind, Mask, Release, Snapshot
 
 LONGEST = 10_000  # units in a group; the raw and the noisy counts of all of them are held
 
@@ -53,11 +53,13 @@ class PeGaSus(Mechanism):
     max_length: int = 64
 
     looks: Floats = state()  # the perturbed counts of each bin's group, the first one first
+    spread: Floats = state()  # the variance of the noise in each of them
+    counted: Ints = state()  # how many of them each bin has
 
     def validate(self) -> None:
         within("group_share", self.group_share, 0, 1)
         above("threshold", self.threshold, 0)
-        within("max_length", self.max_length, 0, LONGEST + 1)
+        from_one_to("max_length", self.max_length, LONGEST)
         grouping, perturbing = self.unit_in_two(self.group_share)
         self.require_spendable(grouping / 4, perturbing)  # a quarter is the least that a group pays for anything
 
@@ -65,25 +67,38 @@ class PeGaSus(Mechanism):
         self.grouping, self.perturbing = self.unit_in_two(self.group_share)
         self.noise_sd = self.curator.noise_sd(self.perturbing)
         self.grouper = self.curator.grouper(self.grouping, self.max_length)
-        self.looks = np.zeros((1, self.curator.bins))
+        self.looks = self.spread = np.zeros((1, self.curator.bins))
+        self.counted = np.zeros(self.curator.bins, np.int64)
 
     def decide(self, snapshot: Snapshot) -> Release:
         if not self.curator.can(monitor=self.grouping, publish=self.perturbing):  # it can, unless a crash has taken it
             return self.republish(snapshot)
-        perturbed, sizes = self.perturbed(snapshot)
+        perturbed, noise_sd = self.perturbed(snapshot)
         self.grouper.extend(snapshot, self.thresholds(snapshot.t, perturbed))
-        lengths = self.grouper.length
-        self.looks = np.resize(self.looks, (lengths.max(), self.curator.bins))  # as many as the longest group has
-        self.looks[lengths - 1, np.arange(self.curator.bins)] = perturbed
-        values, narrower = SMOOTHERS[self.smoother](self.looks, lengths)
-        kinds = np.select([lengths > 1, sizes > 1], [Kind.ESTIMATED, Kind.GROUPED], Kind.FRESH)
-        return self.released(snapshot, values, kinds, self.noise_sd / sizes * narrower)
+        begins = (self.grouper.length == 1) | self.surprised(snapshot.t, perturbed)
+        self.look(perturbed, noise_sd**2, begins)
+        values, narrower = SMOOTHERS[self.smoother](self.looks, self.counted)
+        usual, _ = mean(self.spread, self.counted)
+        alone = np.where(noise_sd < self.noise_sd, Kind.GROUPED, Kind.FRESH)
+        kinds = np.where(self.counted > 1, Kind.ESTIMATED, alone)
+        return self.released(snapshot, values, kinds, np.sqrt(usual) * narrower)
+
+    def look(self, perturbed: Floats, variance: Floats, begins: Mask) -> None:
+        """Put a look beside those before it, or in their place where a group begins."""
+        self.counted = np.where(begins, 1, self.counted + 1)
+        shape, place = (self.counted.max(), len(perturbed)), (self.counted - 1, np.arange(len(perturbed)))
+        self.looks, self.spread = np.resize(self.looks, shape), np.resize(self.spread, shape)
+        self.looks[place], self.spread[place] = perturbed, variance
 
     def perturbed(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
-        """A noisy look at every bin, and with how many bins it shares its noise."""
+        """A noisy look at every bin, and how wide its noise is."""
         noisy = self.curator.ask(snapshot, Counts(), self.perturbing)
-        return noisy.astype(np.float64), np.ones(self.curator.bins)
+        return noisy.astype(np.float64), np.full(self.curator.bins, self.noise_sd)
 
     def thresholds(self, t: int, perturbed: Floats) -> Floats | float:
         """How far the groups may stray from their means."""
         return self.threshold * self.model.sensitivity * NANO / self.grouping.nano
+
+    def surprised(self, t: int, perturbed: Floats) -> Mask:
+        """Where the looks so far are to be forgotten, although the counts have hardly moved."""
+        return np.zeros(self.curator.bins, np.bool_)

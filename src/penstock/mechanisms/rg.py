@@ -9,11 +9,13 @@ import numpy as np
 from penstock.epsilon import NANO
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
-from penstock.parameters import above, at_least_one, up_to_one, within
+from penstock.parameters import above, from_one_to, up_to_one, within
 from penstock.primitives.pool import LARGEST_SIZE
 from penstock.primitives.sampling import best_rate
 from penstock.queries import Counts
 from penstock.types import Floats, Ints, Kind, Mask, Release, Snapshot
+
+MOST_COINS = 2**28  # that are thrown for one sample, of all bins together
 
 
 @dataclass(kw_only=True)
@@ -22,8 +24,8 @@ class RG(Mechanism):
 
     Every bin goes its own way. A part of the budget watches it; if it has moved further than the noise of a release, it
     is published. Otherwise its last release is repeated and its counts are gathered, until there are twice as many as
-    in the group before: their mean carries so many times less noise. Best for bins that rest for long, if epsilon is
-    large enough to see them move. For histograms of a sliding window sum up the releases: ``post.SlidingSum(15)``.
+    in the group before: their mean carries so many times less noise. Best for bins that rest for long, if most of the
+    budget watches them. For histograms of a sliding window sum up the releases: ``post.SlidingSum(15)``.
 
     ``monitor_share``  epsilon 1, the part that watches
     ``growth``         the next group is so many times as large as the one before
@@ -67,9 +69,8 @@ class RG(Mechanism):
     def validate(self) -> None:
         within("monitor_share", self.monitor_share, 0, 1)
         above("growth", self.growth, 1)
-        at_least_one("max_length", self.max_length)
-        within("max_length", self.max_length, 0, LARGEST_SIZE + 1)
-        at_least_one("limit", self.limit)
+        from_one_to("max_length", self.max_length, LARGEST_SIZE)
+        from_one_to("limit", self.limit, MOST_COINS)
         if self.rate != "auto":
             up_to_one("rate", self.rate)
             if self.rate < 1:
@@ -79,6 +80,9 @@ class RG(Mechanism):
     def begin(self) -> None:
         self.watching, self.publishing = self.unit_in_two(self.monitor_share)  # epsilon 1 and 2
         self.noise_sd = self.curator.noise_sd(self.publishing)
+        self.curator.noise_sd(self.watching)  # refused now if it does not fit, rather than in mid-stream
+        if self.rate not in ("auto", 1):
+            from_one_to("limit", self.limit, MOST_COINS // self.curator.bins)
         self.pool = self.curator.pool()
         self.grouped = np.zeros(self.curator.bins, np.int64)
 
@@ -123,5 +127,5 @@ class RG(Mechanism):
             return resting
         self.pool.absorb(snapshot, self.publishing, resting)  # line 7
         enough = np.minimum(np.ceil(self.growth * self.grouped), self.max_length)  # m = 2 / (lambda * epsilon 2)
-        full: Mask = resting & (self.pool.size >= enough)  # line 8
+        full: Mask = self.pool.size >= enough  # line 8
         return full

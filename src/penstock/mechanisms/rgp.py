@@ -21,7 +21,7 @@ class RGP(Mechanism):
     A group of g bins carries a g-th of the noise. Best for maps with many alike cells.
 
     ``width``    bins whose last releases fall into a band so wide are alike, in standard deviations of the noise
-    ``refresh``  every so many units all bins are measured alone, so that no group stays together by itself
+    ``refresh``  after so many units all bins are measured alone, so that no group stays together by itself
     ``process``  how much a bin drifts in a unit, as a variance; left to the filter if not given
 
     >>> from penstock.publisher import publish
@@ -42,6 +42,7 @@ class RGP(Mechanism):
     process: float | None = None
 
     filter: Kalman = state()
+    alone: int = state(0)  # when all bins were last measured alone
 
     def validate(self) -> None:
         above("width", self.width, 0)
@@ -70,6 +71,7 @@ class RGP(Mechanism):
 
     def groups(self, t: int, band: float) -> Ints:
         """The group of every bin, by its last release."""
-        if (t - 1) % self.refresh == 0:
+        if not self.alone or t - self.alone >= self.refresh:
+            self.alone = t
             return np.arange(self.curator.bins)
         return bands(self.last.values, max(band, 1.0))

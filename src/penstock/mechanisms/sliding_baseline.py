@@ -7,7 +7,7 @@ import numpy as np
 
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
-from penstock.parameters import within
+from penstock.parameters import from_one_to
 from penstock.types import Kind, Release, Snapshot
 
 WIDEST = 10_000  # units; the mechanism holds as many histograms
@@ -41,7 +41,7 @@ class SlidingBaseline(Mechanism):
     seen: int = state(0)  # the last unit that was published
 
     def validate(self) -> None:
-        within("width", self.width, 0, WIDEST + 1)
+        from_one_to("width", self.width, WIDEST)
         self.require_spendable(self.model.epsilon / self.model.window / self.width)
 
     def begin(self) -> None:
@@ -51,7 +51,7 @@ class SlidingBaseline(Mechanism):
     def decide(self, snapshot: Snapshot) -> Release:
         if not self.curator.can(publish=self.each * self.width):  # it can, unless a crash has taken it
             return self.republish(snapshot)
-        for missed in range(max(self.seen + 1, snapshot.t - self.width + 1), snapshot.t):
+        for missed in range(max(self.seen + 1, snapshot.t - self.width), snapshot.t):
             self.pools[missed % self.width].drop()  # a sum that nobody could ask for
         self.seen = snapshot.t
         for pool in self.pools:

@@ -8,19 +8,22 @@ from typing import TypeVar
 
 import numpy as np
 
-from penstock.parameters import at_least_one
+from penstock.parameters import from_one_to
 from penstock.types import Floats, Kind, Published, Release
 
 R = TypeVar("R", bound=Release)
 
 LARGEST_SUM = 2**62
+WIDEST = 10_000  # units; as many releases are held
 
 
 class SlidingSum:
     """The sum of the last ``width`` releases, at every time unit; of fewer at the beginning.
 
-    Releases come in order of time. One that goes back in time begins anew, so that a stream can be told again. A value
-    of the sum is fresh if all that it adds up are fresh, else it is estimated.
+    Releases come in order of time; one that goes back takes the place of those from there on, so that a stream can be
+    told again. A value is republished if nothing was measured for it in this unit, else fresh if all that it adds up
+    are fresh, else estimated. ``noise_sd`` takes new values to have noise of their own and repeated ones that of the
+    value before, which is not quite so where a mechanism smooths over time.
 
     >>> from penstock.noise import ScriptedNoise
     >>> from penstock.types import Snapshot
@@ -32,7 +35,7 @@ class SlidingSum:
     """
 
     def __init__(self, width: int) -> None:
-        at_least_one("width", width)
+        from_one_to("width", width, WIDEST)
         self.width = width
         self._kept: deque[Release] = deque()
 
@@ -49,8 +52,8 @@ class SlidingSum:
         most = LARGEST_SUM // self.width  # a public cut that keeps sums inside 64 bits
         values = np.sum([np.clip(each.values, -most, most) for each in self._kept], axis=0)
         fresh = np.all([each.kind == Kind.FRESH for each in self._kept], axis=0)
-        kinds = np.where(fresh, Kind.FRESH, Kind.ESTIMATED).astype(np.int8)
-        summed = replace(release, values=values, kind=kinds, noise_sd=self._noise_sd())
+        kinds = np.select([release.kind == Kind.REPUBLISHED, fresh], [Kind.REPUBLISHED, Kind.FRESH], Kind.ESTIMATED)
+        summed = replace(release, values=values, kind=kinds.astype(np.int8), noise_sd=self._noise_sd())
         if isinstance(summed, Published):
             return replace(summed, mechanism=f"{summed.mechanism}, sums of {self.width}")
         return summed

@@ -39,7 +39,7 @@ class Grouper:
         self._length = np.zeros(desk.bins, np.int64)
         self._open = np.zeros(desk.bins, np.bool_)
         self._rho = np.zeros(desk.bins, np.int64)
-        self._members = np.zeros((max_length, desk.bins), np.int64)
+        self._members = np.zeros((1, desk.bins), np.int64)  # as many rows as the longest group has, which is public
 
     @property
     def length(self) -> Ints:
@@ -74,6 +74,7 @@ class Grouper:
     def _compare(self, counts: Ints, limits: Ints, joining: Mask) -> Mask:
         noise = self._desk.noise.laplace_each(self._scales, joining.astype(np.intp))
         place = np.where(joining, self._length, 0)
+        self._members = np.resize(self._members, (place.max() + 1, len(counts)))
         self._members[place, np.arange(len(counts))] = counts
         astray = self.deviation(self._members, place + 1)
         joined = np.where(joining, astray + noise < limits + self._rho, True)
@@ -84,7 +85,7 @@ class Grouper:
         """Close every group and forget its members."""
         self._open[:] = False
         self._rho[:] = 0
-        self._members[:] = 0
+        self._members = np.zeros((1, self._desk.bins), np.int64)
 
     def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
         public = {"length": self._length.copy(), "open": self._open.copy()}

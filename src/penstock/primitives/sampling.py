@@ -7,6 +7,7 @@ import numpy as np
 from penstock.types import Floats
 
 RATES: Floats = np.arange(1, 101) / 100
+HUGE = 100.0  # a budget that leaves no noise at all; beyond it exp() would not fit
 
 
 def best_rate(records: float, bins: int, e: float) -> float:
@@ -25,5 +26,6 @@ def expected_errors(records: float, bins: int, e: float) -> Floats:
     buys e' = ln(1 + (exp(e) - 1) / b). Both terms fall with b, so the last one is always the least.
     """
     missed = max(records, 1.0) * (1 - RATES) / RATES
-    errors: Floats = missed + bins * 2 / (RATES * np.log1p(np.expm1(e) / RATES)) ** 2
+    bought = np.log1p(np.expm1(min(e, HUGE)) / RATES)
+    errors: Floats = missed + bins * 2 / (RATES * bought) ** 2
     return errors

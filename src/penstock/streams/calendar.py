@@ -39,18 +39,18 @@ class Calendar:
     ) -> None:
         self.gaps = gaps
         self.last = last
-        self._named = every == "row"
+        self.named = every == "row"
         self._names = {label: t for t, label in known}
         self._newest = max(self._names.values(), default=0)
         self._units_known = len(known)
         self._step: Step | None = None if every in ("auto", "row") else step_of(every)
         self._first: tuple[int, Place] | None = None
-        for t, label in () if self._named else known:
+        for t, label in () if self.named else known:
             self._learn(t, placed(label))
 
     def unit(self, label: str) -> int:
         """The number of the unit that is called ``label``; a BadInput says why it has none."""
-        if self._named:
+        if self.named:
             return self._named_unit(label)
         if self._first is None and self.last:
             raise BadInput(NOT_KNOWN)
@@ -74,7 +74,7 @@ class Calendar:
 
     def preview(self, labels: Sequence[str]) -> None:
         """Labels that are about to come: if nobody knows yet how long a unit is, the two closest together tell."""
-        if self._named or self._step is not None:
+        if self.named or self._step is not None:
             return
         places = [*([self._first[1]] if self._first else []), *_placed_well(labels)]
         pairs = [(a, b) for a, b in pairwise(places) if a.kind == b.kind and b.at > a.at]

@@ -9,7 +9,7 @@ from pathlib import Path
 from penstock.errors import BadInput
 from penstock.streams.formats import Csv, Format, Jsonl
 from penstock.streams.frames import ParquetSource
-from penstock.streams.lines import STANDARD, Lines, open_bytes
+from penstock.streams.lines import STANDARD, open_bytes
 from penstock.streams.presence import Attendance, Attended
 from penstock.streams.sinks import FileSink, ParquetSink, StreamSink, unwritable
 from penstock.streams.source import Source
@@ -29,12 +29,12 @@ def read(
     """
     if presence is None:
         return _counts(str(path), form, time)
-    attendance = _attendance(str(presence))
-    try:
-        return Attended(_counts(str(path), form, time), attendance)
-    except BaseException:
-        attendance.close()
-        raise
+    attendance = _attendance(str(presence), live=_is_live(str(path)))
+    return Attended(_counts(str(path), form, time), attendance)
+
+
+def _is_live(name: str) -> bool:
+    return name == STANDARD or not Path(name).is_file()
 
 
 def _counts(name: str, form: str | None, time: str | None) -> Source:
@@ -43,19 +43,14 @@ def _counts(name: str, form: str | None, time: str | None) -> Source:
         return ParquetSource(name, time=time)
     shown = "standard input" if name == STANDARD else Path(name).name
     source = CsvSource if kind == "csv" else JsonlSource
-    return source(open_bytes(name), shown, time=time, live=name == STANDARD or not Path(name).is_file())
+    return source(open_bytes(name), shown, time=time, live=_is_live(name))
 
 
-def _attendance(name: str) -> Attendance:
+def _attendance(name: str, *, live: bool) -> Attendance:
     kind = format_of(name, None)
     if name == STANDARD or kind == "parquet":
         raise BadInput("who is present is read from a file of lines, .csv or .jsonl; name one.")
-    lines = Lines(open_bytes(name), Path(name).name)
-    try:
-        return Attendance(lines, kind)
-    except BaseException:
-        lines.close()
-        raise
+    return Attendance(name, kind, live=live)
 
 
 def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> FileSink | StreamSink | ParquetSink:

@@ -2,76 +2,141 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from penstock.errors import BadInput, BadRow
 from penstock.streams.calendar import Calendar
 from penstock.streams.labels import placed
-from penstock.streams.lines import Lines
-from penstock.streams.source import Source
+from penstock.streams.lines import Lines, open_bytes
+from penstock.streams.source import Source, is_label
 from penstock.types import Snapshot
 
 USER = "user"
+NAME = "name"  # the kind of a time that lies on no line
 
-Key = tuple[str, int | str]  # what kind of label, and where it lies; or its text, if it lies on no line
+
+class Key(NamedTuple):
+    """Where a time lies: its kind, and its place on the line of its kind, or just its name."""
+
+    kind: str
+    at: int | str
 
 
 class Unit(NamedTuple):
-    """Everybody who is listed under one time."""
+    """Everybody who is listed under one time, and where."""
 
     key: Key
+    label: str
+    place: str
     users: tuple[str, ...]
 
 
 class Attendance:
     """The users listed in a file, unit by unit. A unit that is not listed has nobody present.
 
-    Times are written as in the counts. The file is read along with them and never held as a whole.
+    The list is read through before anything is published, so that a fault in it costs nothing, and then along with the
+    counts; it is never held as a whole. ``live`` says that counts are still to come, so that it may not be finished.
     """
 
-    def __init__(self, lines: Lines, form: str) -> None:
-        self._lines = lines
-        self._name = lines.name
-        self._units = self._grouped(_pairs(lines) if form == "csv" else _pairs_of_objects(lines))
-        self._next = next(self._units, None)
+    def __init__(self, path: str, form: str, *, live: bool) -> None:
+        if not Path(path).is_file():
+            raise BadInput(f"the list of who is present, {path}, is not there, or is not a file; name one.")
+        self._path, self._form, self._live = path, form, live
+        self._lines: Lines | None = None
+
+    def begin(self, calendar: Calendar) -> None:
+        """Look for faults, and go back to the beginning."""
+        self._calendar = calendar
+        self._names = {unit.key for unit in self._units() if unit.key.kind == NAME}
+        self._before: Key | None = None  # the last time that was asked for
+        self._listed = self._units()
+        self._next = next(self._listed, None)
 
     def at(self, label: str) -> tuple[str, ...]:
-        """Who is present in the unit with this label; earlier ones are passed over."""
-        key = _key(label)
-        while self._next is not None and _before(self._next.key, key):
-            self._next = next(self._units, None)
+        """Who is present in the unit with this label."""
+        key = self._key(label)
+        while self._next is not None and self._comes_before(self._next.key, key):
+            self._require_missing(self._next)
+            self._next = next(self._listed, None)
+        self._before = key
         if self._next is None or self._next.key != key:
             return ()
         users = self._next.users
-        self._next = next(self._units, None)
+        self._next = next(self._listed, None)
         return users
 
     def close(self) -> None:
         """Let go of the file."""
-        self._lines.close()
+        if self._lines is not None:
+            self._lines.close()
 
-    def _grouped(self, listed: Iterable[tuple[int, Any, Any]]) -> Iterator[Unit]:
-        key: Key | None = None
+    def _comes_before(self, listed: Key, asked: Key) -> bool:
+        if asked.kind == NAME:
+            return asked in self._names and listed != asked
+        return _earlier(listed, asked)
+
+    def _require_missing(self, unit: Unit) -> None:
+        """Refuse a time between two units, unless a unit is missing there. What comes before the counts is history."""
+        if self._before is None:
+            return
+        try:
+            missing = self._calendar.gaps and self._calendar.unit(unit.label) > 0
+        except BadInput:
+            missing = False
+        if not missing:
+            raise BadRow(f"{unit.place}: there are no counts of this time; list users under the times of the counts.")
+
+    def _key(self, label: str) -> Key:
+        if self._calendar.named:
+            return Key(NAME, label)
+        place = placed(label)
+        return Key(place.kind, place.at)
+
+    def _units(self) -> Iterator[Unit]:
+        """The list from its beginning, checked as it is read."""
+        self.close()
+        self._lines = Lines(open_bytes(self._path), Path(self._path).name, live=self._live)
+        seen: set[Key] = set()
+        unit: Unit | None = None
         users: dict[str, None] = {}
-        for line, label, user in listed:
-            place, now = f"{self._name}, line {line}", _key(str(label).strip())
-            if key is not None and now != key:
-                if _before(now, key):
-                    raise BadRow(f"{place}: the time goes back; list users in order of time.")
-                yield Unit(key, tuple(users))
-                users = {}
-            key = now
+        for line, time, user in _pairs(self._lines) if self._form == "csv" else _pairs_of_objects(self._lines):
+            place, label = f"{self._lines.name}, line {line}", str(time).strip()
+            key = self._checked(label, place, unit)
+            if unit is None or key != unit.key:
+                if key in seen:
+                    raise BadRow(f"{place}: this time was listed before; list users in order of time.")
+                if unit is not None:
+                    yield unit._replace(users=tuple(users))
+                unit, users = Unit(key, label, place, ()), {}
+                seen |= {key} if key.kind == NAME else set()
             _list(users, user, place)
-        if key is not None:
-            yield Unit(key, tuple(users))
+        if unit is not None:
+            yield unit._replace(users=tuple(users))
+
+    def _checked(self, label: str, place: str, before: Unit | None) -> Key:
+        """Where a time lies, which is not before that of the line before."""
+        if not label:
+            raise BadRow(f"{place}: the time is empty; give every user a time.")
+        try:
+            key = self._key(label)
+        except BadInput as fault:
+            raise BadRow(f"{place}: the time {str(fault).rstrip('.')}.") from None
+        if before is not None and key.kind != before.key.kind:
+            raise BadRow(
+                f"{place}: the time is a {key.kind}, and the one before is a {before.key.kind}; write all alike."
+            )
+        if before is not None and _earlier(key, before.key):
+            raise BadRow(f"{place}: the time goes back; list users in order of time.")
+        return key
 
 
 def _list(users: dict[str, None], user: Any, place: str) -> None:
     """Add a user, who is never named in a refusal."""
     name = str(user).strip() if type(user) in (str, int) else ""
-    if not name:
-        raise BadRow(f"{place}: the user is missing; name who is present by text or a whole number.")
+    if not name or not name.isprintable():
+        raise BadRow(f"{place}: the user is missing, or is not printable text; name who is present.")
     if name in users:
         raise BadRow(f"{place}: this user is listed twice in one time unit; list each user present once.")
     users[name] = None
@@ -90,30 +155,23 @@ def _pairs(lines: Lines) -> Iterator[tuple[int, str, str]]:
 
 
 def _pairs_of_objects(lines: Lines) -> Iterator[tuple[int, Any, Any]]:
+    time = None
     for line, row in lines.objects():
-        user = _column_of_users(list(row), f"{lines.name}, line {line}")
-        time, listed = list(row.values())[1 - user], row[USER]
-        yield line, time, listed
+        if time is None:
+            time = list(row)[1 - _column_of_users(list(row), f"{lines.name}, line {line}")]
+        if row.keys() != {time, USER}:
+            raise BadRow(f'{lines.name}, line {line}: every line has "{time}" and "{USER}"; mend it and run again.')
+        yield line, row[time], row[USER]
 
 
 def _column_of_users(names: list[str], place: str) -> int:
-    if len(names) != 2 or USER not in names:
+    if len(names) != 2 or names.count(USER) != 1 or any(is_label(name) for name in names):
         raise BadRow(f'{place}: who is present is listed in two columns, the time and "{USER}"; name them so.')
     return names.index(USER)
 
 
-def _key(label: str) -> Key:
-    try:
-        place = placed(label)
-    except BadInput:
-        return "", label
-    return place.kind, place.at
-
-
-def _before(one: Key, other: Key) -> bool:
-    """Whether a label comes earlier than another, as far as that can be told."""
-    (kind, at), (other_kind, other_at) = one, other
-    return kind == other_kind and isinstance(at, int) and isinstance(other_at, int) and at < other_at
+def _earlier(one: Key, other: Key) -> bool:
+    return one.kind == other.kind and isinstance(one.at, int) and isinstance(other.at, int) and one.at < other.at
 
 
 class Attended:
@@ -127,6 +185,7 @@ class Attended:
     def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
         """The snapshots of the source, each with its users."""
         try:
+            self._attendance.begin(calendar)
             for snapshot in self._source.snapshots(calendar):
                 yield snapshot.attended(self._attendance.at(snapshot.label))
         finally:

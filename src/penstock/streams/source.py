@@ -44,7 +44,7 @@ class Columns:
             raise BadInput(f"{source} has no column {time!r} for the time.{nearest(time, names)}")
         self.names = list(names)
         self.time = self._first(source) if time is None else self.names.index(time)
-        if _is_label(self.names[self.time]):
+        if is_label(self.names[self.time]):
             raise BadRow(f"{source}: the first line looks like a row; it must name the time column and the bins.")
         self.bins = tuple(name for i, name in enumerate(self.names) if i != self.time)
         if not self.bins:
@@ -55,7 +55,7 @@ class Columns:
     def _first(self, source: str) -> int:
         if _sounds_like_time(self.names[0]):
             return 0
-        if len(self.names) > 1 and all(map(_is_label, self.names[1:])):
+        if len(self.names) > 1 and all(map(is_label, self.names[1:])):
             raise BadRow(f"{source}: the first line looks like a row; it must name the time column and the bins.")
         if any(map(_sounds_like_time, self.names)):
             found = next(name for name in self.names if _sounds_like_time(name))
@@ -158,7 +158,8 @@ def _sounds_like_time(name: str) -> bool:
     return TIMES.search(name.strip()) is not None
 
 
-def _is_label(name: str) -> bool:
+def is_label(name: str) -> bool:
+    """Whether a name looks like a time or a number, not like the name of a column."""
     try:
         placed(name.strip())
     except BadInput:
