@@ -243,3 +243,10 @@ def test_what_is_right_is_taken(
     code, said = told_by(tmp_path, *way(tmp_path, name, text))
     assert code == 0
     assert "DSAT with 1 over its horizon of 50 units" in said
+
+
+def test_a_whole_number_is_a_number_too() -> None:
+    """So that a stream begun with 3 goes on with 3.0."""
+    model = ps.EventLevel(epsilon=1)
+    assert repr(ps.RG(model=model, growth=3)) == repr(ps.RG(model=model, growth=3.0))
+    assert type(ps.RG(model=model, max_length=3).max_length) is int

@@ -267,7 +267,7 @@ def test_lines_come_back_whatever_bins_and_times_are_called(names: list[str], la
     assert lines[1].count("\n") == 1
     read = json.loads(lines[1])
     assert (read["t"], read["values"]) == (label, dict(zip(names, values, strict=True)))
-    assert [form.unit_and_link(line) for form, line in zip(formats, lines, strict=True)] == [(7, release.link)] * 2
+    assert [form.source(line)[:2] for form, line in zip(formats, lines, strict=True)] == [(7, release.link)] * 2
 
 
 def test_names_with_line_breaks_do_not_break_the_continued_file(tmp_path: Path) -> None:

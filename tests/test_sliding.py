@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from in_process import Crash, command, crash_at, models, script
+from in_process import Crash, command, crash_at, models, penstock, script
 from penstock.charges import Fact, recount
 from penstock.post import SlidingSum
 from penstock.types import Cause, Ints
@@ -564,3 +564,34 @@ def test_baseline_has_all_of_epsilon_at_every_event(epsilon: str, per_unit: int,
     assert all(one.same_as(other) for one, other in zip(base, uniform, strict=True))
     assert {release.charged for release in base} == {model.epsilon} == {recount(journal, model)}
     assert {int(kind) for release in base for kind in release.kind} == {ps.Kind.FRESH}
+
+
+def test_an_output_of_another_width_is_not_continued(tmp_path: Path) -> None:
+    """Rows of single units and rows of sums in one file would look alike."""
+    (tmp_path / "in.csv").write_text("t,a\n1,5\n2,6\n")
+    files = [f"--input={tmp_path / 'in.csv'}", f"--store={tmp_path / 'db'}"]
+    law = ["--model", "event-level", "--epsilon", "1", "--mechanism", "rg"]
+    for ending in ("csv", "jsonl"):
+        output = tmp_path / f"out.{ending}"
+        assert penstock("run", *files, *law, "--output", output, "--width", 3)[0] == 0
+        before = output.read_bytes()
+        code, err = penstock("run", *files, *law, "--output", output)
+        assert (code, err) == (
+            2,
+            f"error: the rows of {output} are of RG, sums of 3, not of RG; name another output.\n",
+        )
+        assert output.read_bytes() == before
+        assert penstock("run", *files, *law, "--output", output, "--width", 3)[0] == 0
+
+
+def test_units_without_input_are_told_again_too(tmp_path: Path) -> None:
+    """Standard output gets every unit from the first row of the input on, also those that no row is about."""
+    (tmp_path / "in.csv").write_text("t,a\n1,5\n2,6\n5,7\n")
+    told = ["run", f"--input={tmp_path / 'in.csv'}", f"--store={tmp_path / 'db'}", "--gaps", "--mechanism", "rg"]
+    law = ["--model", "event-level", "--epsilon", "1"]
+    first, again = (command(*told, *law) for _ in range(2))
+    assert first[1] == again[1]
+    assert [line.split(",")[1] for line in again[1].splitlines()] == ["unit", "1", "2", "3", "4", "5"]
+    (tmp_path / "in.csv").write_text("t,a\n2,6\n5,7\n7,7\n")
+    units = [line.split(",")[1] for line in command(*told, *law)[1].splitlines()]
+    assert units == ["unit", "2", "3", "4", "5", "6", "7"]

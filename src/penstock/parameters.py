@@ -25,8 +25,9 @@ def of_kind(name: str, value: Any, hint: Any) -> Any:
         raise BadInput(f"{name} must be {' or '.join(_names(hint, value))}; got {_shown(value)}.")
     if isinstance(value, np.integer):
         value = int(value)
-    if isinstance(value, (np.floating, Fraction)) or (isinstance(value, int) and abs(value) > LARGEST_WHOLE):
-        value = float(value)
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if isinstance(value, (np.floating, Fraction)) or (type(value) is int and float in options and int not in options):
+        value = float(value)  # so that 3 and 3.0 are the same parameter
     return value
 
 

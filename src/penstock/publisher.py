@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Protocol
 
 from penstock.curator import Curator
@@ -87,8 +87,13 @@ class Publisher(Writer):
         self._told = 0
         yield from self._caught_up(sink, post)
         calendar = self.calendar(gaps=gaps) if isinstance(source, Source) else Calendar("row")
+        again = None  # the last unit that a sink that knows nothing was told
         for snapshot, ahead in _with_next(source, calendar):
-            if snapshot.t <= self.t and (self._has_seen(sink) or self.stored(snapshot.t) is None):
+            if not self._has_seen(sink):
+                stored = self._stored_from(snapshot.t if again is None else again + 1, min(snapshot.t, self.t))
+                yield from (self._emitted(release, sink, post) for release in stored)
+                again = snapshot.t
+            if snapshot.t <= self.t:
                 continue
             while gaps and snapshot.t > self.t + 1:
                 yield self._emitted(self.miss(calendar.label(self.t + 1)), sink, post)
@@ -98,6 +103,9 @@ class Publisher(Writer):
     def _has_seen(sink: Sink | None) -> bool:
         """Whether what is stored has reached the sink; one that knows nothing gets every release again."""
         return sink is not None and sink.last is not None
+
+    def _stored_from(self, first: int, last: int) -> Iterator[Published]:
+        return takewhile(lambda release: release.t <= last, self.releases(after=first - 1) if first <= last else ())
 
     def miss(self, label: str = "") -> Published:
         """The next unit has no input: repeat the last release, for nothing."""
@@ -130,9 +138,7 @@ class Publisher(Writer):
         """What ``post`` makes of a release, after it has seen those before it that it has to have seen."""
         t, reach = release.t, sum(each.reach for each in post)
         if self._told != t - 1 and reach:
-            for earlier in self.releases(after=max(t - 1 - reach, 0)):
-                if earlier.t >= t:
-                    break
+            for earlier in self._stored_from(max(t - reach, 1), t - 1):
                 for each in post:
                     earlier = each(earlier)
         self._told = t

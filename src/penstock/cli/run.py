@@ -156,6 +156,7 @@ def _published(settings: Settings) -> Summary:
         streams.write(settings.output, source.bins, form=settings.output_format) as sink,
         progress("Publishing, time unit") as show,
     ):
+        settings.require_same_width(sink.mechanism, type(made).__name__)
         summary.before = summary.t = publisher.t
         for release in publisher.run(source, sink, post=[settings.sliding()], gaps=settings.gaps):
             summary.count(release)

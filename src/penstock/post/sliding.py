@@ -54,9 +54,11 @@ class SlidingSum:
         fresh = np.all([each.kind == Kind.FRESH for each in self._kept], axis=0)
         kinds = np.select([release.kind == Kind.REPUBLISHED, fresh], [Kind.REPUBLISHED, Kind.FRESH], Kind.ESTIMATED)
         summed = replace(release, values=values, kind=kinds.astype(np.int8), noise_sd=self._noise_sd())
-        if isinstance(summed, Published):
-            return replace(summed, mechanism=f"{summed.mechanism}, sums of {self.width}")
-        return summed
+        return replace(summed, mechanism=self.named(summed.mechanism)) if isinstance(summed, Published) else summed
+
+    def named(self, mechanism: str) -> str:
+        """What a release of this mechanism is said to come from, when it is summed."""
+        return mechanism if self.width == 1 else f"{mechanism}, sums of {self.width}"
 
     def _keep(self, release: Release) -> None:
         while self._kept and self._kept[-1].t >= release.t:

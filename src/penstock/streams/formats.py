@@ -23,7 +23,8 @@ class Format(Protocol):
 
     def header(self) -> str: ...
     def line(self, release: Published) -> str: ...
-    def unit_and_link(self, line: str) -> tuple[int, str]: ...
+    def source(self, line: str) -> tuple[int, str, str]:
+        """Unit, link and mechanism of a release that was written as this line."""
 
 
 class Csv:
@@ -46,11 +47,11 @@ class Csv:
         about = [";".join(kinds(release)), ";".join(map(repr, shortened(release.noise_sd)))]
         return _row([release.label, release.t, *release.values.tolist(), *about, *provenance(release).values()])
 
-    def unit_and_link(self, line: str) -> tuple[int, str]:
+    def source(self, line: str) -> tuple[int, str, str]:
         row = next(csv.reader([line]))
         if len(row) != len(self._columns):
             raise ValueError
-        return int(row[1]), row[-1]
+        return int(row[1]), row[-1], row[self._columns.index("mechanism")]
 
 
 class Jsonl:
@@ -70,9 +71,9 @@ class Jsonl:
         about = {"kind": _alone(kinds(release)), "noise_sd": _alone(shortened(release.noise_sd))}
         return json.dumps(start | about | provenance(release), ensure_ascii=False) + "\n"
 
-    def unit_and_link(self, line: str) -> tuple[int, str]:
+    def source(self, line: str) -> tuple[int, str, str]:
         row = json.loads(line)
-        return int(row["unit"]), str(row["link"])
+        return int(row["unit"]), str(row["link"]), str(row["mechanism"])
 
 
 def kinds(release: Published) -> list[str]:

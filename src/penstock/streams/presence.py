@@ -45,6 +45,10 @@ class Attendance:
             raise BadInput(f"the list of who is present, {path}, is not there, or is not a file; name one.")
         self._path, self._form, self._live = path, form, live
         self._lines: Lines | None = None
+        try:
+            next(self._pairs(), None)  # what is no list at all is told at once
+        finally:
+            self.close()
 
     def begin(self, calendar: Calendar) -> None:
         """Look for faults, and go back to the beginning."""
@@ -96,13 +100,11 @@ class Attendance:
 
     def _units(self) -> Iterator[Unit]:
         """The list from its beginning, checked as it is read."""
-        self.close()
-        self._lines = Lines(open_bytes(self._path), Path(self._path).name, live=self._live)
         seen: set[Key] = set()
         unit: Unit | None = None
         users: dict[str, None] = {}
-        for line, time, user in _pairs(self._lines) if self._form == "csv" else _pairs_of_objects(self._lines):
-            place, label = f"{self._lines.name}, line {line}", str(time).strip()
+        for line, time, user in self._pairs():
+            place, label = f"{Path(self._path).name}, line {line}", str(time).strip()
             key = self._checked(label, place, unit)
             if unit is None or key != unit.key:
                 if key in seen:
@@ -114,6 +116,12 @@ class Attendance:
             _list(users, user, place)
         if unit is not None:
             yield unit._replace(users=tuple(users))
+
+    def _pairs(self) -> Iterator[tuple[int, Any, Any]]:
+        """Line, time and user of every line, from the beginning."""
+        self.close()
+        self._lines = Lines(open_bytes(self._path), Path(self._path).name, live=self._live)
+        return _pairs_of_rows(self._lines) if self._form == "csv" else _pairs_of_objects(self._lines)
 
     def _checked(self, label: str, place: str, before: Unit | None) -> Key:
         """Where a time lies, which is not before that of the line before."""
@@ -142,8 +150,7 @@ def _list(users: dict[str, None], user: Any, place: str) -> None:
     users[name] = None
 
 
-def _pairs(lines: Lines) -> Iterator[tuple[int, str, str]]:
-    """Line, time and user of every row."""
+def _pairs_of_rows(lines: Lines) -> Iterator[tuple[int, str, str]]:
     rows = lines.rows()
     _, header = next(rows, (1, []))
     names = [name.strip() for name in header]

@@ -30,7 +30,7 @@ class StreamSink:
     """Standard output, a pipe, a device. Nobody knows what was read of it, so every row gets its release again."""
 
     last: int | None = None
-    link = ""
+    link = mechanism = ""
     keeps = True
 
     def __init__(self, stream: IO[str], name: str, form: Format) -> None:
@@ -65,9 +65,10 @@ def unwritable(name: str | Path, fault: OSError) -> BadInput:
 
 
 class FileSink:
-    """A text file that is continued where it ends. ``link`` is the link of the last release in it."""
+    """A text file that is continued where it ends. ``link`` and ``mechanism`` are those of the last release in it."""
 
     keeps = True
+    mechanism = ""
 
     def __init__(self, path: Path, form: Format) -> None:
         self._path = path
@@ -106,7 +107,7 @@ class FileSink:
 
     def _read_last(self, line: bytes) -> None:
         try:
-            self.last, self.link = self._format.unit_and_link(line.decode())
+            self.last, self.link, self.mechanism = self._format.source(line.decode())
         except (ValueError, KeyError, TypeError, csv.Error):
             raise self._foreign() from None
 
@@ -148,6 +149,7 @@ class ParquetSink:
     """A Parquet file, which cannot be continued: it is written anew from the store, and appears when it is whole."""
 
     keeps = False
+    mechanism = ""  # of what is continued
 
     def __init__(self, path: Path, bins: Sequence[str]) -> None:
         Csv(bins)  # the same columns, the same clashes
