@@ -142,10 +142,10 @@ def _is_unicode(text: str) -> bool:
 class Kind(IntEnum):
     """Where a published value comes from."""
 
-    FRESH = 0
-    REPUBLISHED = 1
-    GROUPED = 2
-    ESTIMATED = 3
+    FRESH = 0  # a measurement of this bin, in this unit
+    REPUBLISHED = 1  # from earlier releases alone
+    GROUPED = 2  # a measurement of several bins or units together
+    ESTIMATED = 3  # from measurements of several units
 
 
 @dataclass(frozen=True, slots=True, eq=False)
