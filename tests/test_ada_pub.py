@@ -147,7 +147,7 @@ class Reference:
                 self.raw[j], self.seen[j], self.rho[j], self.open[j] = [counts[j]], [perturbed[j]], noise, True
             self.shared[j] = [*self.shared[j], len(sizes[j])][-len(self.seen[j]) :]
             surprising = abs(perturbed[j] - self.last[j]) > 4 * self.noise_sd
-            if self.alone == t and surprising and max(self.shared[j]) > 1:
+            if len(sizes[j]) == 1 and surprising and max(self.shared[j]) > 1:
                 self.seen[j], self.shared[j], kinds[j] = [perturbed[j]], [1], FRESH
             self.open[j] = self.open[j] and len(self.raw[j]) < self.longest
         return [statistics.median(seen) for seen in self.seen], kinds, thetas

@@ -11,9 +11,9 @@ from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import at_least_one
 from penstock.primitives.grouping import bands
 from penstock.primitives.pid import PID
-from penstock.primitives.smoothing import mean
+from penstock.primitives.smoothing import average, stacked
 from penstock.queries import GroupSums
-from penstock.types import Floats, Ints, Mask, Snapshot
+from penstock.types import Floats, Ints, Kind, Mask, Snapshot
 
 GOLDEN = (np.sqrt(5.0) - 1) / 2  # multiples of it, without their whole parts, spread evenly
 REACH = 5  # errors that the controller looks back at
@@ -56,6 +56,7 @@ class AdaPub(PeGaSus):
 
     pid: PID = state()
     alone: int = state(0)  # when all bins were last measured alone
+    spread: Floats = state()  # the variance of the noise in each of the looks
 
     def validate(self) -> None:
         super().validate()
@@ -64,14 +65,16 @@ class AdaPub(PeGaSus):
 
     def begin(self) -> None:
         super().begin()
+        self.spread = np.zeros((1, self.curator.bins))
         self.pid = PID(self.proportional, self.integral, self.derivative, REACH, self.curator.bins)
 
-    def perturbed(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
+    def perturbed(self, snapshot: Snapshot) -> Floats:
         """A noisy look at every group of bins, shared out."""
         labels = self.alike(snapshot.t)
         sums = self.curator.ask(snapshot, GroupSums(labels), self.perturbing)
         sizes = np.bincount(labels)
-        return (sums / sizes)[labels], self.noise_sd / sizes[labels]
+        self.shared_by = sizes[labels]
+        return (sums / sizes)[labels]
 
     def alike(self, t: int) -> Ints:
         """The group of every bin: between which pivots its last release lies. Pivots are spread anew at every unit."""
@@ -82,16 +85,25 @@ class AdaPub(PeGaSus):
         return bands(self.last.values + apart * (t * GOLDEN % 1), apart)
 
     def thresholds(self, t: int, perturbed: Floats) -> Floats:
-        """The square of what the controller makes of the relative change, over epsilon; 1 at least."""
+        """The square of what the controller makes of the relative change, over epsilon."""
         change = np.abs(self.last.values - perturbed) / np.maximum(perturbed, 1.0)
         surprise = self.pid.update(t, change)
         return np.maximum(self.threshold, surprise**2 / float(self.model.epsilon))
 
-    def surprised(self, t: int, perturbed: Floats) -> Mask:
+    def look(self, perturbed: Floats, begins: Mask) -> None:
+        super().look(perturbed, begins | self.surprised(perturbed))
+        self.spread = stacked(self.spread, (self.noise_sd / self.shared_by) ** 2, self.counted)
+
+    def surprised(self, perturbed: Floats) -> Mask:
         """Bins that look different when they are measured alone: what they shared with others says little of them."""
-        if self.alone != t:
-            return np.zeros(self.curator.bins, np.bool_)
-        variance, _ = mean(self.spread, np.maximum(self.counted, 1))
-        shared = variance < SHARED * self.noise_sd**2
-        surprised: Mask = shared & (np.abs(perturbed - self.last.values) > SURPRISE * self.noise_sd)
+        shared = average(self.spread, np.maximum(self.counted, 1)) < SHARED * self.noise_sd**2
+        different = np.abs(perturbed - self.last.values) > SURPRISE * self.noise_sd
+        surprised: Mask = different & shared & (self.shared_by == 1)
         return surprised
+
+    def look_sd(self) -> Floats:
+        sd: Floats = np.sqrt(average(self.spread, self.counted))
+        return sd
+
+    def kind_of_look(self) -> Ints:
+        return np.where(self.shared_by > 1, Kind.GROUPED, Kind.FRESH)

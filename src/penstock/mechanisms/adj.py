@@ -1,17 +1,25 @@
-"""Adj: dynamic allocation, with the adjacent release to repeat."""
+"""Adj: dynamic allocation of budgets, with the adjacent release to repeat."""
 
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import ClassVar
 
-from penstock.mechanisms.ma import MA
+import numpy as np
+
+from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, UserLevel, WEvent
+from penstock.queries import Distance
+from penstock.types import Floats, Ints, Kind, Release, Snapshot
+
+LONGEST = 10_000  # releases to choose from
 
 
 @dataclass(kw_only=True)
-class Adj(MA):
+class Adj(Mechanism):
     """Repeat the last release while it is near enough, or publish with half of what is left (Cao, Yoshikawa 2015).
 
-    It is MA(1). Made for m-context; under other models much like BD. Best where users' counts seldom change.
+    Made for m-context. Half of epsilon is shared by any m presences of a user, for deciding (DA, the dynamic
+    allocation); of the other half a release takes half of what those present have left. Under other models it is much
+    like BD. Best where users seldom move.
 
     >>> from penstock.publisher import publish
     >>> from penstock.streams import Stream
@@ -29,5 +37,56 @@ class Adj(MA):
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, MContext, DeltaNeighbourhood)
     paper: ClassVar = "Cao, Yoshikawa 2015"
 
-    k: int = field(default=1, init=False)
-    mode: Literal["mean", "single"] = field(default="single", init=False)
+    past: Ints = state()  # the last releases, the latest one first
+    past_sd: Floats = state()  # and how wide their noise is
+
+    @property
+    def reach(self) -> int:
+        """How many of the last releases there are to choose from."""
+        return 1
+
+    def validate(self) -> None:
+        self.require_spendable(self.model.epsilon / 2 / self.model.window / min(self.reach, 2))
+
+    def begin(self) -> None:
+        half = self.model.epsilon / 2
+        self.deciding = half / self.model.window  # DA, line 1: epsilon 1
+        self.curator.cap(decide=half, publish=half)
+        self.past, self.past_sd = np.zeros((0, self.curator.bins), np.int64), np.zeros(0)
+
+    def decide(self, snapshot: Snapshot) -> Release:
+        release = self.near_or_new(snapshot) if len(self.past) else self.new_or_last(snapshot)
+        if release.is_new or len(self.past):
+            self.past = np.vstack([release.values, self.past])[: self.reach]
+            self.past_sd = np.append(release.noise_sd[0], self.past_sd)[: self.reach]
+        return release
+
+    def near_or_new(self, snapshot: Snapshot) -> Release:
+        """Repeat a candidate that is as near as a new release would be, or publish."""
+        if not self.curator.can(decide=self.deciding):  # it can, unless a crash has taken it
+            return self.republish(snapshot)
+        candidates, noise_sd = self.candidates()
+        chosen, testing = 0, self.deciding
+        if len(candidates) > 1:
+            testing = self.deciding / 2
+            chosen = self.curator.nearest(snapshot, [Distance(each) for each in candidates], testing)
+        distance = self.curator.ask(snapshot, Distance(candidates[chosen]), testing, envelope="decide")
+        if self.worth_publishing(distance / self.curator.bins, self.curator.remaining("publish") / 2).any():
+            return self.new_or_last(snapshot)
+        return self.released(snapshot, candidates[chosen], Kind.REPUBLISHED, noise_sd[chosen])
+
+    def new_or_last(self, snapshot: Snapshot) -> Release:
+        """Publish with half of what those present have left, if there is anything left."""
+        e = self.curator.remaining("publish") / 2  # DA, lines 2 to 5: epsilon 2
+        return self.publish(snapshot, e) if e else self.republish(snapshot)
+
+    def candidates(self) -> tuple[list[Ints], list[float]]:
+        """Everything different that could be repeated, the latest first, and how wide its noise is at most."""
+        rows, noise_sd = self.repeatable()
+        different = {row.tobytes(): i for i, row in reversed(list(enumerate(rows)))}  # the latest of equal ones
+        chosen = sorted(different.values())
+        return [rows[i] for i in chosen], [float(noise_sd[i]) for i in chosen]
+
+    def repeatable(self) -> tuple[Ints, Floats]:
+        """What could be repeated."""
+        return self.past, self.past_sd

@@ -1,18 +1,18 @@
-"""MMD: dynamic allocation, with every earlier release to repeat."""
+"""MMD: dynamic allocation of budgets, with every earlier release to repeat."""
 
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import ClassVar
 
-from penstock.mechanisms.ma import LONGEST, MA
+from penstock.mechanisms.adj import LONGEST, Adj
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, UserLevel, WEvent
 from penstock.parameters import from_one_to
 
 
 @dataclass(kw_only=True)
-class MMD(MA):
+class MMD(Adj):
     """Repeat whichever earlier release is nearest to the counts, or publish anew (Cao, Yoshikawa 2015).
 
-    It is MA(k) in single mode. Best where counts come and go between a few states.
+    It is Adj with more to choose from. Best where counts come and go between a few states.
 
     ``memory``  how many of the last releases to search; time and memory of a step grow with it, and not beyond
 
@@ -31,11 +31,12 @@ class MMD(MA):
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, MContext, DeltaNeighbourhood)
     paper: ClassVar = "Cao, Yoshikawa 2015"
 
-    k: int = field(default=1, init=False)
-    mode: Literal["mean", "single"] = field(default="single", init=False)
     memory: int = 100
+
+    @property
+    def reach(self) -> int:
+        return self.memory
 
     def validate(self) -> None:
         from_one_to("memory", self.memory, LONGEST)
-        self.k = self.memory
         super().validate()

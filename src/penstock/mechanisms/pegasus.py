@@ -9,7 +9,7 @@ from penstock.epsilon import NANO
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import above, from_one_to, within
-from penstock.primitives.smoothing import SMOOTHERS, mean
+from penstock.primitives.smoothing import SMOOTHERS, stacked
 from penstock.queries import Counts
 from penstock.types import Floats, Ints, Kind, Mask, Release, Snapshot
 
@@ -53,7 +53,6 @@ class PeGaSus(Mechanism):
     max_length: int = 64
 
     looks: Floats = state()  # the perturbed counts of each bin's group, the first one first
-    spread: Floats = state()  # the variance of the noise in each of them
     counted: Ints = state()  # how many of them each bin has
 
     def validate(self) -> None:
@@ -67,38 +66,36 @@ class PeGaSus(Mechanism):
         self.grouping, self.perturbing = self.unit_in_two(self.group_share)
         self.noise_sd = self.curator.noise_sd(self.perturbing)
         self.grouper = self.curator.grouper(self.grouping, self.max_length)
-        self.looks = self.spread = np.zeros((1, self.curator.bins))
+        self.looks = np.zeros((1, self.curator.bins))
         self.counted = np.zeros(self.curator.bins, np.int64)
 
     def decide(self, snapshot: Snapshot) -> Release:
         if not self.curator.can(monitor=self.grouping, publish=self.perturbing):  # it can, unless a crash has taken it
             return self.republish(snapshot)
-        perturbed, noise_sd = self.perturbed(snapshot)
+        perturbed = self.perturbed(snapshot)
         self.grouper.extend(snapshot, self.thresholds(snapshot.t, perturbed))
-        begins = (self.grouper.length == 1) | self.surprised(snapshot.t, perturbed)
-        self.look(perturbed, noise_sd**2, begins)
+        self.look(perturbed, self.grouper.length == 1)
         values, narrower = SMOOTHERS[self.smoother](self.looks, self.counted)
-        usual, _ = mean(self.spread, self.counted)
-        alone = np.where(noise_sd < self.noise_sd, Kind.GROUPED, Kind.FRESH)
-        kinds = np.where(self.counted > 1, Kind.ESTIMATED, alone)
-        return self.released(snapshot, values, kinds, np.sqrt(usual) * narrower)
+        kinds = np.where(self.counted > 1, Kind.ESTIMATED, self.kind_of_look())
+        return self.released(snapshot, values, kinds, self.look_sd() * narrower)
 
-    def look(self, perturbed: Floats, variance: Floats, begins: Mask) -> None:
-        """Put a look beside those before it, or in their place where a group begins."""
-        self.counted = np.where(begins, 1, self.counted + 1)
-        shape, place = (self.counted.max(), len(perturbed)), (self.counted - 1, np.arange(len(perturbed)))
-        self.looks, self.spread = np.resize(self.looks, shape), np.resize(self.spread, shape)
-        self.looks[place], self.spread[place] = perturbed, variance
-
-    def perturbed(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
-        """A noisy look at every bin, and how wide its noise is."""
-        noisy = self.curator.ask(snapshot, Counts(), self.perturbing)
-        return noisy.astype(np.float64), np.full(self.curator.bins, self.noise_sd)
+    def perturbed(self, snapshot: Snapshot) -> Floats:
+        """A noisy look at every bin."""
+        return self.curator.ask(snapshot, Counts(), self.perturbing).astype(np.float64)
 
     def thresholds(self, t: int, perturbed: Floats) -> Floats | float:
         """How far the groups may stray from their means."""
         return self.threshold * self.model.sensitivity * NANO / self.grouping.nano
 
-    def surprised(self, t: int, perturbed: Floats) -> Mask:
-        """Where the looks so far are to be forgotten, although the counts have hardly moved."""
-        return np.zeros(self.curator.bins, np.bool_)
+    def look(self, perturbed: Floats, begins: Mask) -> None:
+        """Put a look beside those before it, or in their place where a group begins."""
+        self.counted = np.where(begins, 1, self.counted + 1)
+        self.looks = stacked(self.looks, perturbed, self.counted)
+
+    def look_sd(self) -> Floats | float:
+        """How wide the noise of one of a bin's looks is."""
+        return self.noise_sd
+
+    def kind_of_look(self) -> Ints:
+        """What a look is by itself."""
+        return np.full(self.curator.bins, Kind.FRESH)

@@ -15,14 +15,27 @@ from penstock.types import Floats, Ints
 Smoother = Callable[[Floats, Ints], tuple[Floats, Floats]]
 
 
+def stacked(looks: Floats, latest: Floats, lengths: Ints) -> Floats:
+    """The looks with the latest of each bin in its place, as many rows as the longest has; later rows do not count."""
+    resized = np.resize(looks, (lengths.max(), len(latest)))
+    resized[lengths - 1, np.arange(len(latest))] = latest
+    return resized
+
+
+def average(looks: Floats, lengths: Ints) -> Floats:
+    """The mean of each column."""
+    counted = np.arange(len(looks))[:, np.newaxis] < lengths
+    means: Floats = np.where(counted, looks, 0.0).sum(axis=0) / lengths
+    return means
+
+
 def mean(looks: Floats, lengths: Ints) -> tuple[Floats, Floats]:
     """The mean.
 
     >>> mean(np.array([[4.0, 1.0], [8.0, 0.0]]), np.array([2, 1]))
     (array([6., 1.]), array([0.70710678, 1.        ]))
     """
-    counted = np.arange(len(looks))[:, np.newaxis] < lengths
-    return np.where(counted, looks, 0.0).sum(axis=0) / lengths, 1 / np.sqrt(lengths)
+    return average(looks, lengths), 1 / np.sqrt(lengths)
 
 
 def median(looks: Floats, lengths: Ints) -> tuple[Floats, Floats]:
@@ -43,7 +56,7 @@ def james_stein(looks: Floats, lengths: Ints) -> tuple[Floats, Floats]:
     >>> james_stein(np.array([[4.0, 1.0], [8.0, 0.0]]), np.array([2, 1]))[0]
     array([7., 1.])
     """
-    centre, _ = mean(looks, lengths)
+    centre = average(looks, lengths)
     latest = looks[lengths - 1, np.arange(len(lengths))]
     n = lengths.astype(np.float64)
     own, other = (2 * n - 1) / n**2, (n - 1) / n**2  # the weights of the latest look, and of each of the others
