@@ -294,7 +294,7 @@ def test_a_list_is_a_file_of_lines_of_its_own(hall: Hall) -> None:
     assert "a file of lines" in hall.refused(presence="-")
     assert "a file of lines" in hall.refused(presence="-", input="-")
     assert "is not there, or is not a file" in hall.refused(presence=hall.folder / "none.csv")
-    assert "does not end in .csv" in hall.refused(presence=hall.folder / "present")
+    assert "a file of lines, .csv or .jsonl" in hall.refused(presence=hall.folder / "present")
     (hall.folder / "p.csv.gz").write_bytes(b"not packed at all")
     assert "the file is damaged" in hall.refused(presence=hall.folder / "p.csv.gz")
     (hall.folder / "cut.csv.gz").write_bytes(gzip.compress(as_csv())[:-12])
@@ -597,8 +597,13 @@ def test_names_go_on_too(hall: Hall) -> None:
 
 
 def test_counts_from_a_pipe_come_with_a_list(hall: Hall) -> None:
+    """Which goes on to a later unit: of the last one nobody can tell whether it is whole."""
     hall.lists(CROWDS)
     text = "t,a\n" + "".join(f"{t},{len(here)}\n" for t, here in CROWDS.items())
+    code, out, err = hall.run(stdin=text, input="-", output="-")
+    assert (code, len(out.splitlines())) == (2, len(CROWDS))
+    assert "the list ends with this time unit" in err
+    hall.lists({**CROWDS, "99": [ANN]})
     code, out, err = hall.run(stdin=text, input="-", output="-")
     assert code == 0, err
     assert [Fraction(row["remaining"]) for row in csv.DictReader(out.splitlines())] == LEFT
@@ -624,11 +629,11 @@ def test_a_live_pipe_answers_and_stops_when_told(hall: Hall) -> None:
 
 def test_a_gap_in_a_live_list_is_refused_and_mended(hall: Hall) -> None:
     """The list ends before the counts do; what came before is published, and the rest after it was added."""
-    hall.lists(part(CROWDS, "1 2"))
+    hall.lists(part(CROWDS, "1 2") | {"99": [ANN]})
     text = "t,a\n" + "".join(f"{t},{len(here)}\n" for t, here in CROWDS.items())
     code, out, err = hall.run(stdin=text, input="-", output="-")
     assert (code, len(out.splitlines()), "at t=3 the counts hold more" in err) == (2, 3, True)
-    hall.lists(CROWDS)
+    hall.lists({**CROWDS, "99": [ANN]})
     out = hall.run(stdin=text, input="-", output="-")[1]
     assert [Fraction(row["remaining"]) for row in csv.DictReader(out.splitlines())] == LEFT
 
@@ -641,6 +646,39 @@ def test_a_last_line_that_is_still_being_written_is_not_somebody_else(hall: Hall
     hall.presence.write_text(f"t,user\n1,{ANN}\n2,{ANN[:8]}")
     code, out, err = hall.run(stdin="t,a\n1,1\n2,1\n", input="-", output="-")
     assert code == 2, f"ann has been there twice, and {out.splitlines()[-1].split(',')[6]} is left; {err}"
+
+
+def test_the_list_is_taken_as_it_was_when_the_run_began(hall: Hall) -> None:
+    """What is added while it is being read is for the next run, whether it would be in time or not."""
+    hall.crowds({"1": [ANN], "2": [ANN], "3": [ANN]})
+    seen = []
+    for snapshot in read(hall.input, presence=hall.presence).snapshots(Calendar()):
+        seen.append(snapshot.present)
+        if snapshot.t == 1:
+            with hall.presence.open("a") as file:
+                file.write(f"3,{BOB}\n4,{BOB}\n")
+    assert seen == [(ANN,), (ANN,), (ANN,)]
+
+
+def test_a_name_has_one_budget_however_it_is_spelled(hall: Hall) -> None:
+    """An accented letter in one piece, and as a letter with its accent beside it."""
+    hall.counts({"1": 1, "2": 1})
+    hall.presence.write_text("t,user\n1,Ren\u00e9\n2,Rene\u0301\n")
+    hall.fine()
+    assert hall.left() == [Fraction(1, 2), 0]
+    hall.presence.write_text("t,user\n1,Ren\u00e9\n1,Rene\u0301\n")
+    assert "listed twice" in hall.refused(store=hall.folder / "other.db", output=hall.folder / "other.csv")
+    with pytest.raises(ps.BadInput, match="listed twice"):
+        ps.Snapshot(1, [1], ["Ren\u00e9", "Rene\u0301"])
+
+
+@pytest.mark.parametrize("present", [[], ["ann"]])
+def test_the_kernel_asks_nothing_of_records_that_nobody_pays_for(present: list[str]) -> None:
+    mechanism = ps.MA(model=ps.MContext(epsilon=1, m=2)).start(ps.Curator(ps.MContext(epsilon=1, m=2), 2))
+    with pytest.raises(ps.BadInput, match="at t=1 the counts hold more records than the users present can have"):
+        mechanism.step(ps.Snapshot(1, [500, 500], present))
+    assert mechanism.curator.ledger.sequence == 0
+    assert mechanism.step(ps.Snapshot(1, [len(present), 0], present)).t == 1
 
 
 # ---- crashes, keys and copies ---------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@ from in_process import models, penstock
 from penstock.charges import Fact, Point
 from penstock.desk import Question
 from penstock.noise import ScriptedNoise, laplace_sd
+from penstock.store import Archive
+from penstock.store.verify import verify
 from penstock.types import Ints
 
 T = TypeVar("T")
@@ -412,6 +414,8 @@ def test_simulate_knows_m_context() -> None:
     for wrong in (("--m", "0"), ("--bins", "0"), ("--mean", "-1"), ("--mechanism", "spas"), ("--mechanism", "bd")):
         code, out = penstock(*told, *wrong)
         assert (code, out[:7], len(out.splitlines())) == (2, "error: ", 1)
+    code, out = penstock(*told, "--kind", "walk")
+    assert (code, "leave out --kind" in out) == (2, True)
     code, out = penstock("simulate", "--model", "m-context")
     assert (code, out) == (2, "error: the m-context model needs m; give it a value.\n")
 
@@ -427,4 +431,15 @@ def test_units_called_fresh_have_measured_something_anew(tmp_path: Path) -> None
     with (tmp_path / "o.csv").open() as file:
         kinds = [row["kind"] for row in csv.DictReader(file)]
     assert "republished" in kinds
+    with Archive(tmp_path / "db") as archive:
+        assert verify(archive, "in").fresh == kinds.count("fresh")
     assert f", {kinds.count('fresh')} fresh." in err
+
+
+def test_averages_of_the_largest_counts_are_averages() -> None:
+    """Sums of them would not fit in 64 bits."""
+    mechanism = ps.MA(model=ps.WEvent(epsilon=1, w=2), k=3000)
+    mechanism.start(ps.Curator(mechanism.model, 1, noise=ps.ScriptedNoise()))
+    mechanism.past, mechanism.past_sd = np.full((3000, 1), 2**53), np.ones(3000)
+    rows, _ = mechanism.repeatable()
+    assert np.unique(rows).tolist() == [2**53]

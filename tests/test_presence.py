@@ -181,7 +181,7 @@ def test_after_a_loss_nobody_pays_before_their_m_th_presence(m: int) -> None:
 
 def test_after_a_loss_the_unit_that_was_under_way_cannot_be_asked_again() -> None:
     """Its users were present and have paid nobody knows how much: nothing remains until the next unit."""
-    snapshot, model = Snapshot(1, [5, 5], present=["ann"]), MContext(epsilon=1, m=3)
+    snapshot, model = Snapshot(1, [1, 0], present=["ann"]), MContext(epsilon=1, m=3)
     before = Curator(model, 2, noise=ScriptedNoise())
     before.begin_unit(snapshot)
     before.ask(snapshot, Counts(), Epsilon(1))

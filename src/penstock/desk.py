@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.epsilon import NANO, Epsilon
-from penstock.errors import BadInput, OutOfOrder
+from penstock.errors import BadInput, BadPresence, OutOfOrder
 from penstock.ledger import Ledger
 from penstock.models import PrivacyModel
 from penstock.noise import LARGEST_SCALE, Noise
@@ -104,6 +104,8 @@ class Desk:
     def begin_unit(self, snapshot: Snapshot) -> None:
         """Turn to the next time unit, under a fresh key."""
         self._require_shape(snapshot)
+        self.ledger.check(snapshot.t, snapshot.present)
+        require_accounted(self.model, snapshot)
         self.ledger.advance(snapshot.t, snapshot.present)
         self.noise.rekey()
         self._paid_by_bin.clear()
@@ -151,11 +153,19 @@ class Desk:
 
 
 def require_accounted(model: PrivacyModel, snapshot: Snapshot) -> None:
-    """Refuse a snapshot with more records than those who are listed as present can have."""
-    if snapshot.present is not None:
-        counts = unseal(snapshot)
-        records = (int((counts >> 32).sum()) << 32) + int((counts & (2**32 - 1)).sum())  # exact for any number of bins
-        model.require_accounted(snapshot.t, records, len(snapshot.present))
+    """Refuse a snapshot with more records than those present can have: whoever is not listed would not pay.
+
+    Data that keep the declared bounds are never refused, so the refusal tells nothing about them.
+    """
+    most = None if snapshot.present is None else model.most_records(len(snapshot.present))
+    if most is None:
+        return
+    counts = unseal(snapshot)
+    if (int((counts >> 32).sum()) << 32) + int((counts & (2**32 - 1)).sum()) > most:  # exact for any number of bins
+        raise BadPresence(
+            f"at t={snapshot.t} the counts hold more records than the users present can have; list everybody who is"
+            " present, under the time that the counts have."
+        )
 
 
 Array = TypeVar("Array", bound=NDArray[Any])

@@ -228,7 +228,9 @@ class Roll:
         """Refuse what ``rows`` would refuse."""
         marks = self._marks(present)
         if len(self._row) + sum(mark not in self._row for mark in marks) > self.limit:
-            raise BadPresence(f"more than the declared {self.limit} users have been present; raise max_users.")
+            raise BadPresence(
+                f"more than the declared {self.limit} users have been present; raise max_users (--max-users)."
+            )
 
     def rows(self, present: Sequence[str] | None) -> Rows:
         """A row number for every user present; new users get new rows."""

@@ -42,6 +42,7 @@ class PrivacyModel:
     neighbours: Neighbours = "add-remove"
     per_unit: int = 1
     horizon_bound: ClassVar[bool] = False
+    called: ClassVar[str] = "window"  # what the model calls the length of a protected set
 
     def __post_init__(self) -> None:
         if not self.epsilon:
@@ -49,10 +50,7 @@ class PrivacyModel:
         if self.neighbours not in ("add-remove", "replace"):
             raise BadInput(f'neighbours must be "add-remove" or "replace"; got {self.neighbours!r}.')
         at_least_one("per_unit", self.per_unit)
-        for name in ("w", "horizon", "m", "steps"):
-            if hasattr(self, name):
-                at_least_one(name, getattr(self, name))
-        at_least_one("the length of a protected set", self.window)
+        at_least_one(self.called, self.window)
         for name, value in list(vars(self).items()):
             if isinstance(value, np.integer):
                 object.__setattr__(self, name, int(value))
@@ -78,8 +76,9 @@ class PrivacyModel:
     def require_going_on(self, t: int) -> None:
         """Refuse unit ``t`` if the stream was to stop before it."""
 
-    def require_accounted(self, t: int, records: int, users: int) -> None:
-        """Refuse more records than ``users`` people can have, where it is said who is present."""
+    def most_records(self, users: int) -> int | None:
+        """How many records there can be at most if so many are present; None where nobody says who is present."""
+        return None
 
     def require_sampling(self) -> None:
         """Refuse to count a random sample of the records where that is not proven to be cheaper."""
@@ -125,6 +124,7 @@ class WEvent(PrivacyModel):
     """Hides whatever happens inside any ``w`` consecutive time units (Kellaris et al. 2014)."""
 
     w: int
+    called: ClassVar[str] = "w"
 
     @property
     def window(self) -> int:
@@ -142,6 +142,7 @@ class UserLevel(PrivacyModel):
     horizon: int
     on_horizon: OnHorizon = field(default="stop", compare=False, repr=False)
     horizon_bound: ClassVar[bool] = True
+    called: ClassVar[str] = "horizon"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -169,6 +170,7 @@ class DeltaNeighbourhood(PrivacyModel):
 
     steps: int
     neighbours: Neighbours = "replace"
+    called: ClassVar[str] = "steps"
 
     @property
     def window(self) -> int:
@@ -185,6 +187,7 @@ class MContext(PrivacyModel):
 
     m: int
     max_users: int = field(default=1_000_000, compare=False, repr=False)
+    called: ClassVar[str] = "m"
     neighbours: Neighbours = "replace"
 
     def __post_init__(self) -> None:
@@ -200,13 +203,8 @@ class MContext(PrivacyModel):
     def meter(self) -> Meter:
         return PresenceMeter(self.m)
 
-    def require_accounted(self, t: int, records: int, users: int) -> None:
-        """Who is not listed does not pay. That there are too many records is no secret: neighbours have as many."""
-        if records > self.per_unit * users:
-            raise BadPresence(
-                f"at t={t} the counts hold more records than the users present can have; list everybody who is present,"
-                " with the time as in the counts, or raise per_unit."
-            )
+    def most_records(self, users: int) -> int:
+        return self.per_unit * users
 
     def _protected_units(self, steps: int, rng: np.random.Generator, presence: Presence | None) -> list[int]:
         if presence is None or len(presence) != steps:

@@ -22,14 +22,8 @@ def publish(
     """Publish a stream held in memory: one release a time unit, exact and secure noise unless told otherwise."""
     if not isinstance(stream, Stream):
         raise BadInput("publish() takes a stream in memory, ps.streams.Stream; for files use ps.Publisher.")
-    curator = Curator(mechanism.model, stream.bins, noise=noise, population=population)
-    mechanism.start(curator)
-
-    def released(snapshot: Snapshot) -> Release:
-        curator.check(snapshot)
-        return mechanism.step(snapshot)
-
-    return map(released, stream)
+    mechanism.start(Curator(mechanism.model, stream.bins, noise=noise, population=population))
+    return (mechanism.step(snapshot) for snapshot in stream)
 
 
 class Sink(Protocol):
@@ -49,7 +43,10 @@ class Sink(Protocol):
 
 
 class Post(Protocol):
-    """Something done to releases after they are stored; ``reach`` is how many earlier ones it needs to have seen."""
+    """Something done to releases after they are stored; ``reach`` is how many earlier ones it needs to have seen.
+
+    It may be told a stream again, from any unit on, after it was told as many units before that as it reaches back.
+    """
 
     @property
     def reach(self) -> int: ...

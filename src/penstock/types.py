@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -125,9 +126,10 @@ def as_presence(users: Iterable[str]) -> tuple[str, ...]:
     present = tuple(users)
     if not all(isinstance(user, str) for user in present) or not _is_unicode("".join(present)):
         raise BadPresence("users are named by text; turn their ids into text first.")
-    if len(set(present)) != len(present):
+    spelled = tuple(user if user.isascii() else unicodedata.normalize("NFC", user) for user in present)
+    if len(set(spelled)) != len(spelled):  # the same characters, however they are put together, are the same user
         raise BadPresence("a user is listed twice in one time unit; list each user present once.")
-    return present
+    return spelled
 
 
 def _is_unicode(text: str) -> bool:

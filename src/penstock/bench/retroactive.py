@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         task = progress.add_task("measuring", total=sum(wanted.values()))
         results = measure(wanted, streams, options.workers, partial(progress.advance, task))
     style = box.MARKDOWN if options.markdown else box.SIMPLE_HEAD
-    console = Console(width=140) if options.markdown else Console()
+    console = Console(width=140)  # the tables are wide
     for width in WIDTHS:
         for epsilon in EPSILONS:
             console.print(_table_of_errors(results, streams, epsilon, width, style))

@@ -107,7 +107,7 @@ def bounded_memory(subject: Subject) -> None:
 
 def _held() -> int:
     """Bytes that are in use, without what the interpreter holds back: it keeps thousands of looked-up names alive."""
-    sys._clear_type_cache()
+    getattr(sys, "_clear_type_cache", gc.collect)()
     gc.collect()
     return tracemalloc.get_traced_memory()[0]
 

@@ -54,11 +54,11 @@ def noise_is_as_claimed(subject: Subject) -> None:
     """Added in full, as wide as a release says it is, and drawn for every bin by itself."""
     stream = subject.stream(np.full((subject.steps(), MANY_BINS), 10**6), np.random.default_rng(2))
     for release in subject.run(stream, ScriptedNoise(then=SHIFT)):
-        added = release.values[release.kind == Kind.FRESH] - 10**6
+        added = (release.values - stream.counts[release.t - 1])[release.kind == Kind.FRESH]
         subject.require(bool((added == SHIFT).all()), "a fresh value is the count plus the whole draw")
     for release in subject.run(stream, subject.kernel.noise()):
         if (release.kind == Kind.FRESH).all() and release.noise_sd[0] > 1:  # below that, ties are no surprise
-            noise = (release.values - 10**6) / release.noise_sd
+            noise = (release.values - stream.counts[release.t - 1]) / release.noise_sd
             subject.require(_likeness(noise) < 0.15, "no two bins share a draw")
             subject.require(0.8 < float(noise.std()) < 1.25, "noise is as wide as noise_sd says")
 

@@ -72,7 +72,8 @@ def non_interference(subject: Subject) -> None:
             release = subject.step(mechanism, snapshot)
             tape = [(described(question), answer) for question, answer in recorder.tape]
             otherwise = CheckFailed(f"at t={snapshot.t}, on other counts, the mechanism asks something else.")
-            for other in _other_counts(subject, stream, snapshot.t, rng):
+            for counts in _other_counts(subject, stream, snapshot.t, rng):
+                other = subject.possible(counts, snapshot.present)
                 player = Player(tape, described, otherwise)
                 twin = subject.start(NoNoise(), answers=player)
                 twin.load(before, key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,11 +80,18 @@ class Subject:
         yield self.stream(rng.integers(2**52, 2**53, (steps, BINS)), rng)
 
     def stream(self, counts: Ints, rng: np.random.Generator) -> Stream:
-        """The counts as a stream, with random presence where the model needs it."""
+        """The counts as a stream; where the model needs it with random presence, and as those present can have them."""
         if not isinstance(self.model, MContext):
             return Stream(counts)
         here = rng.random((len(counts), USERS)) < 0.6
-        return Stream(counts, presence=[[f"user{u}" for u in np.flatnonzero(row)] for row in here])
+        presence = [[f"user{u}" for u in np.flatnonzero(row)] for row in here]
+        possible = [self.possible(row, present) for row, present in zip(counts, presence, strict=True)]
+        return Stream(np.array(possible), presence=presence)
+
+    def possible(self, counts: Ints, present: Sequence[str] | None) -> Ints:
+        """Counts that those present can have, made of any."""
+        most = None if present is None else self.model.most_records(len(present))
+        return counts if most is None else counts % (most // len(counts) + 1)
 
 
 def example_models(kind: type[PrivacyModel]) -> list[PrivacyModel]:
@@ -93,7 +100,7 @@ def example_models(kind: type[PrivacyModel]) -> list[PrivacyModel]:
         EventLevel: [EventLevel(epsilon=1), EventLevel(epsilon="0.3", neighbours="replace", per_unit=2)],
         WEvent: [WEvent(epsilon=1, w=5), WEvent(epsilon="0.7", w=13, neighbours="replace"), WEvent(epsilon=2, w=1)],
         UserLevel: [UserLevel(epsilon=1, horizon=30), UserLevel(epsilon=3, horizon=7, per_unit=3)],
-        MContext: [MContext(epsilon=1, m=4), MContext(epsilon=1, m=1)],
+        MContext: [MContext(epsilon=1, m=4, per_unit=100), MContext(epsilon=1, m=1)],
         DeltaNeighbourhood: [DeltaNeighbourhood(epsilon=1, steps=6)],
     }
     return examples[kind]

@@ -65,6 +65,12 @@ OutputFormat = Annotated[str | None, typer.Option(help="csv, jsonl or parquet, l
 StreamKind = Annotated[
     str, typer.Option(help=f"Which made-up stream: {', '.join(GENERATORS)}.", autocompletion=lambda: [*GENERATORS])
 ]
+MaybeStreamKind = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Which made-up stream: {', '.join(GENERATORS)}; else seasonal.", autocompletion=lambda: [*GENERATORS]
+    ),
+]
 Picture = Annotated[Path | None, typer.Option("--picture", help="Also draw a picture into this file.")]
 Json = Annotated[bool, typer.Option("--json", help="As JSON, for a script.")]
 

@@ -12,7 +12,7 @@ from rich.markup import escape
 from penstock import streams
 from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave, several
-from penstock.cli.settings import Settings, from_toml, overridden, parameters_of
+from penstock.cli.settings import Settings, from_toml, overridden, parameters_of, require_same_width
 from penstock.cli.stopping import StoppableSource
 from penstock.desk import require_accounted
 from penstock.epsilon import Epsilon
@@ -126,10 +126,10 @@ def _check(settings: Settings) -> None:
                 calendar = calendar_of(releases, settings.every, last=account.t, gaps=settings.gaps)
     times, users = [], set[str]()
     for snapshot in source.snapshots(calendar):
+        users.update(snapshot.present or ())
         if snapshot.t > calendar.last:
             made.model.require_going_on(snapshot.t)
             require_accounted(made.model, snapshot)
-            users.update(snapshot.present or ())
         times.append(snapshot.label)
     if isinstance(made.model, MContext) and len(users) > made.model.max_users:
         raise BadInput(f"more than {made.model.max_users} users are listed; raise --max-users.")
@@ -156,7 +156,7 @@ def _published(settings: Settings) -> Summary:
         streams.write(settings.output, source.bins, form=settings.output_format) as sink,
         progress("Publishing, time unit") as show,
     ):
-        settings.require_same_width(sink.mechanism, type(made).__name__)
+        require_same_width(settings.output, sink.mechanism, settings.sliding().named(type(made).__name__))
         summary.before = summary.t = publisher.t
         for release in publisher.run(source, sink, post=[settings.sliding()], gaps=settings.gaps):
             summary.count(release)

@@ -78,12 +78,6 @@ class Settings:
         """What is done to releases before they are written; sums of one unit are the unit."""
         return SlidingSum(1 if self.width is None else self.width)
 
-    def require_same_width(self, written: str, mechanism: str) -> None:
-        """Refuse to go on with an output whose last row says that it is something else than what would follow."""
-        following = self.sliding().named(mechanism)
-        if written not in ("", following):
-            raise BadInput(f"the rows of {self.output} are of {written}, not of {following}; name another output.")
-
     def source(self) -> Source:
         """The counts, and who is present in them."""
         return read(self.input, form=self.input_format, time=self.time, presence=self.presence)
@@ -99,6 +93,12 @@ class Settings:
         model = model_of(self.model)
         usual = "ma" if isinstance(model, MContext) else "spas"
         return catalogue.made(str(parameters.pop("name", usual)), parameters, model)
+
+
+def require_same_width(output: str, written: str, following: str) -> None:
+    """Refuse to go on with an output whose last row comes from something else than what would follow."""
+    if written not in ("", following):
+        raise BadInput(f"the rows of {output} are of {written}, not of {following}; name another output.")
 
 
 def from_toml(path: Path) -> Settings:

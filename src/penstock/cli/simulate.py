@@ -36,7 +36,7 @@ def simulate(
     steps: options.Steps = None,
     neighbours: options.Neighbours = None,
     per_unit: options.PerUnit = None,
-    kind: options.StreamKind = "seasonal",
+    kind: options.MaybeStreamKind = None,
     bins: Annotated[int, typer.Option(help="How many bins your stream has.")] = 8,
     length: Annotated[int | None, typer.Option(help="Time units to publish; else 520, or the horizon.")] = None,
     mean: Annotated[float | None, typer.Option(help="About how large a count is, on average.")] = None,
@@ -55,7 +55,7 @@ def simulate(
         picture.require_drawable(to)
     chosen = [mechanism] if mechanism else list(catalogue.mechanisms())
     made = {key: found for key in chosen if (found := _made(key, parameters, law, only=mechanism is not None))}
-    shape = Shape("crowd" if isinstance(law, MContext) else kind, bins, _within_horizon(length, law), mean)
+    shape = Shape(_kind(kind, law), bins, _within_horizon(length, law), mean)
     outcomes = _all_tried(made, [shape.stream(seed + i) for i in range(_several(trials))], seed)
     rows = sorted((_row(key, tries, law) for key, tries in outcomes.items()), key=lambda row: row["mean_error"])
     if json:
@@ -67,6 +67,13 @@ def simulate(
         best = rows[0]["mechanism"]
         _draw(outcomes[best][0], f"{best} on a made-up {shape.kind} stream, {_promise(law)}", to)
         results.print(f"[dim]Picture of the widest bin under {best}: {to}[/]")
+
+
+def _kind(told: str | None, law: PrivacyModel) -> str:
+    """As told; but under m-context only a crowd knows who is present."""
+    if isinstance(law, MContext) and told is not None:
+        raise BadInput("under m-context a crowd of people is made up, who come and go; leave out --kind.")
+    return "crowd" if isinstance(law, MContext) else told or "seasonal"
 
 
 def _promise(law: PrivacyModel) -> str:

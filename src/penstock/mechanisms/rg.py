@@ -24,8 +24,8 @@ class RG(Mechanism):
 
     Every bin goes its own way. A part of the budget watches it; if it has moved further than the noise of a release, it
     is published. Otherwise its last release is repeated and its counts are gathered, until there are twice as many as
-    in the group before: their mean carries so many times less noise. Best for bins that rest for long, if most of the
-    budget watches them. For histograms of a sliding window sum up the releases: ``post.SlidingSum(15)``.
+    in the group before: their mean carries so many times less noise. Best for single units of bins that rest for long,
+    if most of the budget watches them. ``post.SlidingSum(15)`` makes histograms of a sliding window of its releases.
 
     ``monitor_share``  epsilon 1, the part that watches
     ``growth``         the next group is so many times as large as the one before

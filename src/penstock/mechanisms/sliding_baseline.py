@@ -57,5 +57,8 @@ class SlidingBaseline(Mechanism):
         for pool in self.pools:
             pool.absorb(snapshot, self.each)
         ending = self.pools[snapshot.t % self.width]  # every pool ends once in width units
+        if ending.size[0] < min(self.width, snapshot.t):  # units are missing, or a crash has emptied it
+            ending.drop()
+            return self.republish(snapshot)
         noise_sd = np.full(self.curator.bins, self.curator.noise_sd(self.each))
         return self.released(snapshot, ending.settle(), Kind.GROUPED, noise_sd)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -22,11 +24,9 @@ class SlidingSum:
 
     Releases come in order of time; one that goes back takes the place of those from there on, so that a stream can be
     told again. A value is republished if nothing was measured for it in this unit, else fresh if all that it adds up
-    are fresh, else estimated. ``noise_sd`` takes new values to have noise of their own and repeated ones that of the
-    value before, which is not quite so where a mechanism smooths over time.
+    are fresh, else estimated. Repeated values have the noise of the value before once more, and estimated ones share
+    theirs with it at most, so ``noise_sd`` is a bound. A unit that is not known counts like the one before it.
 
-    >>> from penstock.noise import ScriptedNoise
-    >>> from penstock.types import Snapshot
     >>> from penstock.epsilon import Epsilon
     >>> sliding = SlidingSum(2)
     >>> kind, noise_sd = np.zeros(1, np.int8), np.ones(1)
@@ -49,11 +49,12 @@ class SlidingSum:
         if self.width == 1:
             return release
         self._keep(release)
+        window = list(self._window())
         most = LARGEST_SUM // self.width  # a public cut that keeps sums inside 64 bits
-        values = np.sum([np.clip(each.values, -most, most) for each in self._kept], axis=0)
-        fresh = np.all([each.kind == Kind.FRESH for each in self._kept], axis=0)
+        values = np.sum([np.clip(each.values, -most, most) for each in window], axis=0)
+        fresh = np.all([each.kind == Kind.FRESH for each in window], axis=0)
         kinds = np.select([release.kind == Kind.REPUBLISHED, fresh], [Kind.REPUBLISHED, Kind.FRESH], Kind.ESTIMATED)
-        summed = replace(release, values=values, kind=kinds.astype(np.int8), noise_sd=self._noise_sd())
+        summed = replace(release, values=values, kind=kinds.astype(np.int8), noise_sd=_noise_sd(window))
         return replace(summed, mechanism=self.named(summed.mechanism)) if isinstance(summed, Published) else summed
 
     def named(self, mechanism: str) -> str:
@@ -67,13 +68,23 @@ class SlidingSum:
         while self._kept[0].t <= release.t - self.width:
             self._kept.popleft()
 
-    def _noise_sd(self) -> Floats:
-        """Releases have noise of their own, but a repeated one has that of the release it repeats, once more."""
-        variance = np.zeros_like(self._kept[0].noise_sd)
-        shared = np.zeros_like(variance)  # the noise of the draw that the latest values share, as often as they do
-        for each in self._kept:
-            drawn = each.kind != Kind.REPUBLISHED
-            variance += np.where(drawn, shared, 0.0) ** 2
-            shared = np.where(drawn, 0.0, shared) + each.noise_sd
-        noise_sd: Floats = np.sqrt(variance + shared**2)
-        return noise_sd
+    def _window(self) -> Iterator[Release]:
+        """What is added up: for a unit that is not known the one before, if that is in the window."""
+        for each, following in pairwise(self._kept):
+            yield each
+            if following.t > each.t + 1:
+                repeated = replace(each, kind=np.full_like(each.kind, Kind.REPUBLISHED))
+                yield from [repeated] * (following.t - each.t - 1)
+        yield self._kept[-1]
+
+
+def _noise_sd(window: Sequence[Release]) -> Floats:
+    """What is measured in a unit has noise of its own; other values are taken to share theirs with the unit before."""
+    variance = np.zeros_like(window[0].noise_sd)
+    shared = np.zeros_like(variance)
+    for each in window:
+        measured = (each.kind == Kind.FRESH) | (each.kind == Kind.GROUPED)
+        variance += np.where(measured, shared, 0.0) ** 2
+        shared = np.where(measured, 0.0, shared) + each.noise_sd
+    noise_sd: Floats = np.sqrt(variance + shared**2)
+    return noise_sd

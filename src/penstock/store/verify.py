@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from penstock.charges import Fact, Point, Span, recount
 from penstock.epsilon import Epsilon
 from penstock.errors import BudgetExceeded, StoreDamaged
@@ -12,7 +14,7 @@ from penstock.models import MContext, PrivacyModel, model_of
 from penstock.store.archive import Archive
 from penstock.store.faults import plainly
 from penstock.store.record import Entry, Source, unpack
-from penstock.types import Cause
+from penstock.types import Cause, Kind
 
 
 @dataclass
@@ -53,7 +55,7 @@ def _count(found: Verified, entry: Entry) -> None:
     booked = [fact for fact in entry.facts if isinstance(fact, Point) or (isinstance(fact, Span) and fact.b is None)]
     found.units += 1
     found.charges += len(booked)
-    found.fresh += not isinstance(entry.values, int) and entry.cause is Cause.DECIDED
+    found.fresh += bool(np.any(entry.kind != Kind.REPUBLISHED))
     found.lost += entry.cause in (Cause.LOST, Cause.FAILED, Cause.ADOPTED)
     spent = Epsilon.of_nano(sum(fact.e.nano for fact in booked))
     if spent != entry.charged or found.charges != entry.sequence:

@@ -47,10 +47,9 @@ def _counts(name: str, form: str | None, time: str | None) -> Source:
 
 
 def _attendance(name: str, *, live: bool) -> Attendance:
-    kind = format_of(name, None)
-    if name == STANDARD or kind == "parquet":
-        raise BadInput("who is present is read from a file of lines, .csv or .jsonl; name one.")
-    return Attendance(name, kind, live=live)
+    if name == STANDARD or not name.removesuffix(".gz").lower().endswith((".csv", ".jsonl", ".ndjson")):
+        raise BadInput("who is present is read from a file of lines, .csv or .jsonl, packed (.gz) or not; name one.")
+    return Attendance(name, format_of(name, None), live=live)
 
 
 def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> FileSink | StreamSink | ParquetSink:

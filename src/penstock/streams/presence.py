@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +40,8 @@ class Attendance:
     """The users listed in a file, unit by unit. A unit that is not listed has nobody present.
 
     The list is read through before anything is published, so that a fault in it costs nothing, and then along with the
-    counts; it is never held as a whole. ``live`` says that counts are still to come, so that it may not be finished.
+    counts, as far as it went then; it is never held as a whole. ``live`` says that counts are still to come, so that it
+    may not be finished: then nobody can tell whether everybody of its last unit is listed.
     """
 
     def __init__(self, path: str, form: str, *, live: bool) -> None:
@@ -45,6 +49,7 @@ class Attendance:
             raise BadInput(f"the list of who is present, {path}, is not there, or is not a file; name one.")
         self._path, self._form, self._live = path, form, live
         self._lines: Lines | None = None
+        self._line, self._last_line = 0, sys.maxsize  # the one that was read last; the last one to be read
         try:
             next(self._pairs(), None)  # what is no list at all is told at once
         finally:
@@ -54,6 +59,7 @@ class Attendance:
         """Look for faults, and go back to the beginning."""
         self._calendar = calendar
         self._names = {unit.key for unit in self._units() if unit.key.kind == NAME}
+        self._last_line = self._line
         self._before: Key | None = None  # the last time that was asked for
         self._listed = self._units()
         self._next = next(self._listed, None)
@@ -67,9 +73,13 @@ class Attendance:
         self._before = key
         if self._next is None or self._next.key != key:
             return ()
-        users = self._next.users
-        self._next = next(self._listed, None)
-        return users
+        listed, self._next = self._next, next(self._listed, None)
+        if self._live and self._next is None:
+            raise BadRow(
+                f"{listed.place}: the list ends with this time unit; with counts that are still to come it has to go on"
+                " to a later one, so that it is known to be whole."
+            )
+        return listed.users
 
     def close(self) -> None:
         """Let go of the file."""
@@ -103,7 +113,8 @@ class Attendance:
         seen: set[Key] = set()
         unit: Unit | None = None
         users: dict[str, None] = {}
-        for line, time, user in self._pairs():
+        for line, time, user in takewhile(lambda pair: pair[0] <= self._last_line, self._pairs()):
+            self._line = line
             place, label = f"{Path(self._path).name}, line {line}", str(time).strip()
             key = self._checked(label, place, unit)
             if unit is None or key != unit.key:
@@ -142,7 +153,7 @@ class Attendance:
 
 def _list(users: dict[str, None], user: Any, place: str) -> None:
     """Add a user, who is never named in a refusal."""
-    name = str(user).strip() if type(user) in (str, int) else ""
+    name = unicodedata.normalize("NFC", str(user).strip()) if type(user) in (str, int) else ""
     if not name or not name.isprintable():
         raise BadRow(f"{place}: the user is missing, or is not printable text; name who is present.")
     if name in users:
