@@ -116,7 +116,8 @@ class RG(Mechanism):
         """About what the counts are now (Algorithm 2, lines 2 to 4)."""
         rate = self.rate
         if rate == "auto":
-            rate = best_rate(float(self.last.values.sum()), self.curator.bins, float(self.watching))
+            records = float(self.last.values.sum(dtype=np.float64))
+            rate = best_rate(records, self.curator.bins, float(self.watching))
         if rate == 1:
             return self.curator.ask(snapshot, Counts(), self.watching, envelope="monitor")
         return self.curator.sampled(snapshot, rate, self.watching, self.limit) / rate

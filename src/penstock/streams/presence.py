@@ -123,7 +123,8 @@ class Attendance:
                 if unit is not None:
                     yield unit._replace(users=tuple(users))
                 unit, users = Unit(key, label, place, ()), {}
-                seen |= {key} if key.kind == NAME else set()
+                if key.kind == NAME:  # other times are in order
+                    seen.add(key)
             _list(users, user, place)
         if unit is not None:
             yield unit._replace(users=tuple(users))
