@@ -155,7 +155,6 @@ WAYS: dict[str, tuple[str, bytes]] = {
     "blank lines": ("p.csv", b"\n" + as_csv(end="\n\n")),
     "spaces": ("p.csv", as_csv(between=" , ", end="  \n", header=" t , user ")),
     "quotes": ("p.csv", b'"t","user"\n' + b"".join(f'"{t}","{user}"\n'.encode() for t, user in LINES)),
-    "no end of line at the end": ("p.csv", as_csv().rstrip(b"\n")),
     "packed": ("p.csv.gz", gzip.compress(as_csv())),
     "objects": ("p.jsonl", as_objects()),
     "objects, times as numbers": ("p.jsonl", as_objects(numbers=True)),
@@ -204,7 +203,7 @@ def test_times_of_another_kind_are_nobodys(hall: Hall, label: str, listed: str) 
     hall.counts({label: 1})
     hall.lists({listed: [ANN]})
     no_time = "line 2: the time is neither a number nor a date"
-    assert "at t=1 the counts hold more records than the users present can have" in (told := hall.refused()) or (
+    assert "the counts hold more records than the users present can have, and nobody" in (told := hall.refused()) or (
         listed == "1.0" and no_time in told
     )
     hall.lists({label: [ANN]})
@@ -238,12 +237,13 @@ def test_what_is_listed_is_what_is_read(crowds: list[list[str]], form: str, late
 
 GOOD = f"t,user\n1,{ANN}\n2,{ANN}\n2,{BOB}\n".encode()
 SPOILT: dict[str, tuple[bytes, str, int]] = {
+    "cut off, perhaps": (GOOD.rstrip(b"\n"), "present.csv, line 4 is not finished; end it with a line break", 0),
     # what the file holds, a part of the sentence, and how many units can be published before it
     "empty": (b"", "present.csv, line 1: who is present is listed in two columns", 0),
-    "no header": (f"1,{ANN}\n2,{BOB}\n".encode(), 'two columns, the time and "user"', 0),
-    "other header": (GOOD.replace(b"user", b"person"), 'two columns, the time and "user"', 0),
+    "no header": (f"1,{ANN}\n2,{BOB}\n".encode(), "two columns; name the time as you like", 0),
+    "other header": (GOOD.replace(b"user", b"person"), "two columns; name the time as you like", 0),
     "three columns": (GOOD.replace(b"user", b"user,age"), "two columns", 0),
-    "user twice in the header": (b"user,user\n1,1\n", 'two columns, the time and "user"', 0),
+    "user twice in the header": (b"user,user\n1,1\n", "two columns; name the time as you like", 0),
     "header only": (b"t,user\n", "at t=1 the counts hold more records than the users present can have", 0),
     "short row": (b"t,user\n1\n", "present.csv, line 2: a row has a time and a user", 0),
     "long row": (f"t,user\n1,{ANN},x\n".encode(), "present.csv, line 2: a row has a time and a user", 0),
@@ -313,7 +313,7 @@ def test_a_list_is_a_file_of_lines_of_its_own(hall: Hall) -> None:
         (("--mechanism", "ma", "--set", "k=0"), "k must be a whole number from 1 to 10000"),
         (("--mechanism", "mmd", "--set", "memory=0"), "memory must be a whole number from 1 to 10000"),
         (("--mechanism", "adj", "--set", "k=2"), "Adj has no parameter 'k'"),
-        (("--mechanism", "spas"), "SPAS is not proven for MContext"),
+        (("--mechanism", "spas"), "SPAS is not proven for m-context; choose one of adj, ma, mmd, uniform."),
         (("--neighbours", "add-remove"), 'neighbours must be "replace"'),
         (("--w", "3"), "no parameter 'w'"),
     ],
@@ -476,7 +476,7 @@ def test_units_may_be_just_names(hall: Hall) -> None:
 def test_names_in_another_order_are_nobodys(hall: Hall) -> None:
     hall.counts({"mon": 1, "tue": 1})
     hall.lists({"tue": [ANN], "mon": [ANN]})
-    assert "at t=2 the counts hold more records" in hall.run("--every", "row")[2]
+    assert "at t=2 (tue) the counts hold more records" in hall.run("--every", "row")[2]
     assert [label for label, _ in hall.spent()] == ["mon"]
     hall.lists({"mon": [ANN], "tue": [ANN]})
     hall.fine("--every", "row")
@@ -673,6 +673,19 @@ def test_a_name_has_one_budget_however_it_is_spelled(hall: Hall) -> None:
 
 
 @pytest.mark.parametrize("present", [[], ["ann"]])
+def test_one_name_is_no_list_of_users() -> None:
+    """It would be as many users as it has letters."""
+    with pytest.raises(ps.BadInput, match="put a single one into a list"):
+        ps.Snapshot(1, [1], "ann")
+    with pytest.raises(ps.BadInput, match="put a single one into a list"):
+        list(ps.streams.Stream([[1]], presence=["ann"]))
+
+
+def test_a_misspelt_model_is_what_is_wrong(hall: Hall) -> None:
+    hall.crowds(CROWDS)
+    assert "Did you mean m-context?" in hall.refused("--model", "mcontext")
+
+
 def test_the_kernel_asks_nothing_of_records_that_nobody_pays_for(present: list[str]) -> None:
     mechanism = ps.MA(model=ps.MContext(epsilon=1, m=2)).start(ps.Curator(ps.MContext(epsilon=1, m=2), 2))
     with pytest.raises(ps.BadInput, match="at t=1 the counts hold more records than the users present can have"):

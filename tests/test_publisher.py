@@ -142,3 +142,13 @@ def test_a_parameter_that_was_as_usual_is_called_so(tmp_path: Path) -> None:
             publisher.publish(ps.Snapshot(1, [5]))
         with pytest.raises(ps.StoreError, match=r"begun with the usual threshold and is opened with threshold = 0\.1"):
             ps.Publisher(ps.DSFT(model=model, threshold=0.1), store, "s", bins=["a"])
+
+
+def test_rows_are_no_snapshots(tmp_path: Path) -> None:
+    with (
+        ps.Store(tmp_path / "db") as store,
+        ps.Publisher(ps.Uniform(model=ps.EventLevel(epsilon=1)), store, "s", bins=["a"]) as publisher,
+    ):
+        with pytest.raises(ps.BadInput, match=r"run\(\) takes a stream, a source or snapshots"):
+            list(publisher.run([[1], [2]]))  # type: ignore[list-item]
+        assert publisher.t == 0

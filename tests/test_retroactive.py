@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.bench import retroactive
-from penstock.bench.retroactive import Sums, slid
+from penstock.bench.retroactive import Sums
+from penstock.post.sliding import sliding_sums
 from penstock.types import Ints
 
 COUNTS = {"rest": np.full((60, 2), 100)}
@@ -17,7 +18,7 @@ COUNTS = {"rest": np.full((60, 2), 100)}
 @given(st.integers(1, 9), st.lists(st.integers(0, 9), min_size=1, max_size=12))
 def test_true_sums(width: int, row: list[int]) -> None:
     expected = [sum(row[max(i - width + 1, 0) : i + 1]) for i in range(len(row))]
-    assert slid(np.array(row)[:, np.newaxis], width).ravel().tolist() == expected
+    assert sliding_sums(np.array(row)[:, np.newaxis], width).ravel().tolist() == expected
 
 
 @pytest.mark.parametrize("width", [1, 4])

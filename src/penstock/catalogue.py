@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import Any
 
 from penstock import mechanisms as folder
-from penstock.errors import BadInput
+from penstock.errors import BadInput, NotProven
 from penstock.mechanisms.base import Mechanism
-from penstock.models import PrivacyModel
+from penstock.models import PrivacyModel, named
 from penstock.parameters import nearest
 
 
@@ -45,6 +45,9 @@ def made(name: str, parameters: Mapping[str, Any], model: PrivacyModel) -> Mecha
     """The mechanism of this key or class name, with these parameters."""
     kinds = {kind.__name__: kind for kind in mechanisms().values()}
     kind = kinds[name] if name in kinds else mechanism(name)
+    if type(model) not in kind.proven_for:
+        fit = [key for key, other in mechanisms().items() if type(model) in other.proven_for]
+        raise NotProven(f"{kind.__name__} is not proven for {named(model)}; choose one of {', '.join(fit)}.")
     known = [field.name for field in kind.parameter_fields()]
     for parameter in parameters:
         if parameter not in known:

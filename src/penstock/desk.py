@@ -162,9 +162,11 @@ def require_accounted(model: PrivacyModel, snapshot: Snapshot) -> None:
         return
     counts = unseal(snapshot)
     if (int((counts >> 32).sum()) << 32) + int((counts & (2**32 - 1)).sum()) > most:  # exact for any number of bins
+        label = "" if snapshot.label == str(snapshot.t) else f" ({snapshot.label})"
+        nobody = "" if most else ", and nobody is listed as present"
         raise BadPresence(
-            f"at t={snapshot.t} the counts hold more records than the users present can have; list everybody who is"
-            " present, under the time that the counts have."
+            f"at t={snapshot.t}{label} the counts hold more records than the users present can have{nobody}; list"
+            " everybody who is present, under the time that the counts have."
         )
 
 

@@ -238,7 +238,10 @@ class Roll:
 
     def _marks(self, present: Sequence[str] | None) -> list[bytes]:
         if present is None:
-            raise BadPresence("m-context needs the users present in every time unit; give the snapshot present=[...].")
+            raise BadPresence(
+                "m-context needs the users present in every time unit; pass Stream(counts, presence=...), or give each"
+                " snapshot present=[...]."
+            )
         if present is not self._marked[0] or not isinstance(present, tuple):  # a unit is looked at several times
             self._marked = present, [hmac.digest(self._key, user.encode(), hashlib.sha256)[:16] for user in present]
         return self._marked[1]

@@ -223,11 +223,15 @@ MODELS: dict[str, type[PrivacyModel]] = {
 }
 
 
+def named(model: PrivacyModel) -> str:
+    """What files and commands call the model."""
+    return next(name for name, known in MODELS.items() if known is type(model))
+
+
 def described(model: PrivacyModel) -> dict[str, Any]:
     """What the model promises as plain data, for files: ``{"name": "w-event", "epsilon": "1", "w": 120, ...}``."""
-    name = next(name for name, known in MODELS.items() if known is type(model))
     values = {field.name: getattr(model, field.name) for field in fields(model) if field.compare}
-    return {"name": name} | values | {"epsilon": str(model.epsilon)}
+    return {"name": named(model)} | values | {"epsilon": str(model.epsilon)}
 
 
 def model_of(description: Mapping[str, Any]) -> PrivacyModel:

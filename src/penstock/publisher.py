@@ -78,14 +78,19 @@ class Publisher(Writer):
     ) -> Iterator[Published]:
         """Publish a source to its end; yields every release after it was stored and written.
 
-        Releases that are stored and did not reach the sink are written first. ``gaps`` allows units without input, for
-        which the release before is repeated.
+        Releases that are stored and did not reach the sink are written first; without a sink, or with one that knows
+        nothing, every unit of the source is told again. ``gaps`` allows units without input, for which the release
+        before is repeated.
         """
         self._told = 0
         yield from self._caught_up(sink, post)
         calendar = self.calendar(gaps=gaps) if isinstance(source, Source) else Calendar("row")
         again = None  # the last unit that a sink that knows nothing was told
         for snapshot, ahead in _with_next(source, calendar):
+            if not isinstance(snapshot, Snapshot):
+                raise BadInput(
+                    "run() takes a stream, a source or snapshots; make a ps.streams.Stream of rows of counts."
+                )
             if not self._has_seen(sink):
                 stored = self._stored_from(snapshot.t if again is None else again + 1, min(snapshot.t, self.t))
                 yield from (self._emitted(release, sink, post) for release in stored)

@@ -123,6 +123,8 @@ def _follows_the_rule(array: NDArray[Any]) -> bool:
 
 def as_presence(users: Iterable[str]) -> tuple[str, ...]:
     """The users present, each once."""
+    if isinstance(users, str):
+        raise BadPresence("the users present are a list of names; put a single one into a list, too.")
     present = tuple(users)
     if not all(isinstance(user, str) for user in present) or not _is_unicode("".join(present)):
         raise BadPresence("users are named by text; turn their ids into text first.")

@@ -29,7 +29,7 @@ from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.models import EventLevel
 from penstock.noise import SimulationNoise
-from penstock.post import SlidingSum
+from penstock.post.sliding import SlidingSum, sliding_sums
 from penstock.primitives.sampling import expected_errors
 from penstock.streams import Stream, synthetic
 from penstock.types import Ints, Kind
@@ -71,17 +71,9 @@ class Sums(NamedTuple):
         publishing.start(Curator(model, counts.shape[1], noise=SimulationNoise(seed)))
         sliding = SlidingSum(1 if sums_itself else self.width)
         values = np.array([sliding(publishing.step(snapshot)).values for snapshot in Stream(counts)])
-        error = float(((values - slid(counts, self.width)) ** 2).sum(axis=1).mean())
+        error = float(((values - sliding_sums(counts, self.width)) ** 2).sum(axis=1).mean())
         peak = publishing.curator.ledger.audit().peak
         return Run(error, peak.nano / Epsilon(self.epsilon).nano)
-
-
-def slid(counts: Ints, width: int) -> Ints:
-    """The true sums of the last ``width`` units, at every unit."""
-    running = np.vstack([np.zeros((1, counts.shape[1]), np.int64), np.cumsum(counts, axis=0)])
-    after = np.arange(1, len(running))
-    sums: Ints = running[after] - running[np.maximum(after - width, 0)]
-    return sums
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -176,10 +168,10 @@ def _ratio(measured: Measured, base: Measured) -> str:
 
 def _table_of_shares(style: box.Box) -> Table:
     """How often a bin that rests is taken to have moved: if its last release was exact, and as it is."""
-    title = "Why: the noise of the monitor against its threshold, sqrt(2) / epsilon 2"
+    title = "Why: the noise of the monitor against its threshold, sqrt(2) / e2"
     table = _table(title, ["monitor share", "noise sd / threshold", "false alarms at least", "measured"], style)
     for share in SHARES:
-        odds = share / (1 - share)  # epsilon 1 over epsilon 2
+        odds = share / (1 - share)  # e1 over e2
         table.add_row(f"{share}", f"{1 / odds:.2f}", f"{math.exp(-math.sqrt(2) * odds):.1%}", f"{_alarms(share):.1%}")
     return table
 
@@ -197,7 +189,7 @@ def _table_of_rates(style: box.Box) -> Table:
     """The expected squared error of the monitor at several sampling rates, over that at rate 1."""
     title = "Why not sample: squared error of a monitor that looks at a part of the records, over that at 100%"
     shown = (0.1, 0.25, 0.5, 0.75, 1.0)
-    table = _table(title, ["records, epsilon 1", *(f"{rate:.0%}" for rate in shown)], style)
+    table = _table(title, ["records, e1", *(f"{rate:.0%}" for rate in shown)], style)
     for records in (10, 1000, 100_000):
         for e in (0.01, 0.1):
             errors = expected_errors(records, 1, e)

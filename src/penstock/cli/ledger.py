@@ -31,7 +31,7 @@ app = typer.Typer(no_args_is_help=True, help="Look at the budget of a store, ver
 StreamName = Annotated[str | None, typer.Option(help="Only this stream.")]
 
 
-RIGHT = ("t", "remaining", "units", "fresh", "lost", "fullest protected set", "epsilon")
+RIGHT = ("t", "remaining", "units", "fresh", "lost", "charges", "fullest protected set", "epsilon")
 OVERVIEW = ("stream", "mechanism", "law", "t", "label", "remaining")
 
 
@@ -138,7 +138,8 @@ def verify_command(
     else:
         results.print(_table(str(store), [_as_row(each) for each in found]))
         law = "no protected set is overspent" if all(each.peak is not None for each in found) else "its charges add up"
-        results.print(f"[green]verified[/]: the chain is whole, it is the latest, and {law}.")
+        same = "" if output is None else f" {escape(str(output))} is what the store has."
+        results.print(f"[green]verified[/]: the chain is whole, it is the latest, and {law}.{same}")
 
 
 def _compare(archive: Archive, names: list[str], output: Path, sliding: SlidingSum) -> None:
@@ -155,7 +156,8 @@ def _compare(archive: Archive, names: list[str], output: Path, sliding: SlidingS
             for number, (line, right) in enumerate(zip_longest(lines, expected), start=1):
                 if line != right:
                     raise BadInput(
-                        f"{output}, line {number} is not what the store has; write it anew with penstock export."
+                        f"{output}, line {number} is not what the store has; say its --width if it holds sums, or write"
+                        " it anew with penstock export."
                     )
     except (OSError, UnicodeDecodeError):
         raise BadInput(f"the output {output} cannot be read; give the path of a file of releases.") from None

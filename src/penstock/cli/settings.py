@@ -11,7 +11,7 @@ from typing import Any
 from penstock import catalogue
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
-from penstock.models import MContext, model_of
+from penstock.models import MODELS, MContext, model_of
 from penstock.parameters import nearest
 from penstock.post import SlidingSum
 from penstock.streams import Calendar, Source, read
@@ -62,7 +62,7 @@ class Settings:
         wanted = self.model["name"] == "m-context"
         if wanted and not self.presence:
             raise BadInput("m-context protects those who are present; list them in a file: --presence present.csv.")
-        if self.presence and not wanted:
+        if self.presence and not wanted and self.model["name"] in MODELS:  # else that is what is wrong
             raise BadInput(f"a list of who is present is for m-context; under {self.model['name']} leave it out.")
 
     def _require_different_files(self) -> None:

@@ -40,6 +40,7 @@ def simulate(
     bins: Annotated[int, typer.Option(help="How many bins your stream has.")] = 8,
     length: Annotated[int | None, typer.Option(help="Time units to publish; else 520, or the horizon.")] = None,
     mean: Annotated[float | None, typer.Option(help="About how large a count is, on average.")] = None,
+    width: Annotated[int, typer.Option(help="Judge sums over so many units.")] = 1,
     trials: Annotated[int, typer.Option(help="How often to try.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of streams and noise.")] = 1,
     to: options.Picture = None,
@@ -56,13 +57,14 @@ def simulate(
     chosen = [mechanism] if mechanism else list(catalogue.mechanisms())
     made = {key: found for key in chosen if (found := _made(key, parameters, law, only=mechanism is not None))}
     shape = Shape(_kind(kind, law), bins, _within_horizon(length, law), mean)
-    outcomes = _all_tried(made, [shape.stream(seed + i) for i in range(_several(trials))], seed)
+    outcomes = _all_tried(made, [shape.stream(seed + i) for i in range(_several(trials))], seed, width)
     rows = sorted((_row(key, tries, law) for key, tries in outcomes.items()), key=lambda row: row["mean_error"])
     if json:
-        about = {"stream": shape.kind, "bins": bins, "length": shape.length, "simulated": True}
+        about = {"stream": shape.kind, "bins": bins, "length": shape.length, "width": width, "simulated": True}
         as_json(about | {"mechanisms": rows})
     else:
-        results.print(_table(f"{shape}; {_promise(law)}", rows))
+        judged = "" if width == 1 else f", sums over {width}"
+        results.print(_table(f"{shape}{judged}; {_promise(law)}", rows))
     if to:
         best = rows[0]["mechanism"]
         _draw(outcomes[best][0], f"{best} on a made-up {shape.kind} stream, {_promise(law)}", to)
@@ -128,12 +130,12 @@ class Shape:
         return Stream(np.rint(stream.counts * factor).astype(np.int64), name=stream.name)
 
 
-def _all_tried(made: dict[str, Mechanism], streams: list[Stream], seed: int) -> dict[str, list[Trial]]:
+def _all_tried(made: dict[str, Mechanism], streams: list[Stream], seed: int, width: int) -> dict[str, list[Trial]]:
     outcomes: dict[str, list[Trial]] = {key: [] for key in made}
     with progress("Simulating", len(made) * len(streams)) as show:
         for number, stream in enumerate(streams):
             for i, (key, mechanism) in enumerate(made.items()):
-                outcomes[key].append(tried(stream, mechanism, SimulationNoise(seed + number)))
+                outcomes[key].append(tried(stream, mechanism, SimulationNoise(seed + number), width))
                 show(number * len(made) + i + 1)
     return outcomes
 
@@ -153,11 +155,11 @@ def _row(key: str, tries: list[Trial], law: PrivacyModel) -> dict[str, Any]:
 
 def _table(title: str, rows: list[dict[str, Any]]) -> Table:
     table = Table(title=title, title_justify="left", caption="simulated: seeded noise that protects nobody")
-    table.add_column("mechanism")
+    table.add_column("mechanism", no_wrap=True)
     for heading in ("mean error", "range", "relative", "releases per window", "fullest window"):
         table.add_column(heading, justify="right")
     for row in rows:
-        span = f"{row['lowest']:.0f}-{row['highest']:.0f}"
+        span = f"{row['lowest']:.3g}-{row['highest']:.3g}"
         cells = [f"{row['mean_error']:.1f}", span, f"{row['relative_error']:.1%}", f"{row['releases_per_window']:.1f}"]
         style = "bold green" if row is rows[0] else None
         table.add_row(row["mechanism"], *cells, row["fullest_window"], style=style)

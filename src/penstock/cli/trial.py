@@ -10,6 +10,7 @@ from penstock.curator import Curator
 from penstock.epsilon import Epsilon
 from penstock.mechanisms.base import Mechanism
 from penstock.noise import Noise
+from penstock.post.sliding import SlidingSum, sliding_sums
 from penstock.streams import Stream
 from penstock.types import Ints
 
@@ -38,10 +39,11 @@ class Trial:
         return self.fresh * min(window, len(self.truth)) / len(self.truth)
 
 
-def tried(stream: Stream, mechanism: Mechanism, noise: Noise | None = None) -> Trial:
-    """Publish the stream in memory."""
+def tried(stream: Stream, mechanism: Mechanism, noise: Noise | None = None, width: int = 1) -> Trial:
+    """Publish the stream in memory, as sums over the last ``width`` units."""
     curator = Curator(mechanism.model, stream.bins, noise=noise)
     mechanism.start(curator)
     releases = [mechanism.step(snapshot) for snapshot in stream]
     fresh = sum(release.is_new for release in releases)
-    return Trial(stream.counts, np.array([release.values for release in releases]), fresh, curator.ledger.audit().peak)
+    values = np.array([release.values for release in map(SlidingSum(width), releases)])
+    return Trial(sliding_sums(stream.counts, width), values, fresh, curator.ledger.audit().peak)

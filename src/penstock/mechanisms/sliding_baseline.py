@@ -15,7 +15,7 @@ WIDEST = 10_000  # units; the mechanism holds as many histograms
 
 @dataclass(kw_only=True)
 class SlidingBaseline(Mechanism):
-    """Publish the sum over the last ``width`` units at every unit, each with its own noise (Chen et al. 2015).
+    """Publish at every unit the sum over the last few, each sum with noise of its own (Chen et al. 2015).
 
     Every count is part of ``width`` sums, so each sum has a width-th of the budget, and width times the noise. Adding
     up the releases of ``Baseline`` has only sqrt(width) times the noise: this is what others are measured by.

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from penstock.parameters import from_one_to
-from penstock.types import Floats, Kind, Published, Release
+from penstock.types import Floats, Ints, Kind, Published, Release
 
 R = TypeVar("R", bound=Release)
 
@@ -80,11 +80,24 @@ class SlidingSum:
 
 def _noise_sd(window: Sequence[Release]) -> Floats:
     """What is measured in a unit has noise of its own; other values are taken to share theirs with the unit before."""
-    variance = np.zeros_like(window[0].noise_sd)
-    shared = np.zeros_like(variance)
-    for each in window:
-        measured = (each.kind == Kind.FRESH) | (each.kind == Kind.GROUPED)
-        variance += np.where(measured, shared, 0.0) ** 2
-        shared = np.where(measured, 0.0, shared) + each.noise_sd
-    noise_sd: Floats = np.sqrt(variance + shared**2)
+    kinds, each = np.array([release.kind for release in window]), np.array([release.noise_sd for release in window])
+    begins = (kinds == Kind.FRESH) | (kinds == Kind.GROUPED)
+    ends = np.vstack([begins[1:], np.ones_like(begins[:1])])
+    total = np.cumsum(each, axis=0)
+    before = np.maximum.accumulate(
+        np.where(begins, total - each, 0.0), axis=0
+    )  # the total where the shared noise began
+    noise_sd: Floats = np.sqrt((np.where(ends, total - before, 0.0) ** 2).sum(axis=0))
     return noise_sd
+
+
+def sliding_sums(counts: Ints, width: int) -> Ints:
+    """The true sums of the last ``width`` rows, for those who know the truth.
+
+    >>> sliding_sums(np.array([[1], [2], [3]]), 2).ravel()
+    array([1, 3, 5])
+    """
+    running = np.vstack([np.zeros((1, counts.shape[1]), np.int64), np.cumsum(counts, axis=0)])
+    after = np.arange(1, len(running))
+    sums: Ints = running[after] - running[np.maximum(after - width, 0)]
+    return sums

@@ -132,7 +132,8 @@ class Attendance:
     def _pairs(self) -> Iterator[tuple[int, Any, Any]]:
         """Line, time and user of every line, from the beginning."""
         self.close()
-        self._lines = Lines(open_bytes(self._path), Path(self._path).name, live=self._live)
+        # a last line without an end may be cut off, and name somebody else
+        self._lines = Lines(open_bytes(self._path), Path(self._path).name, live=True)
         return _pairs_of_rows(self._lines) if self._form == "csv" else _pairs_of_objects(self._lines)
 
     def _checked(self, label: str, place: str, before: Unit | None) -> Key:
@@ -141,8 +142,10 @@ class Attendance:
             raise BadRow(f"{place}: the time is empty; give every user a time.")
         try:
             key = self._key(label)
-        except BadInput as fault:
-            raise BadRow(f"{place}: the time {str(fault).rstrip('.')}.") from None
+        except BadInput:
+            raise BadRow(
+                f"{place}: the time is neither a number nor a date or time; write it as in the counts."
+            ) from None
         if before is not None and key.kind != before.key.kind:
             raise BadRow(
                 f"{place}: the time is a {key.kind}, and the one before is a {before.key.kind}; write all alike."
@@ -185,7 +188,9 @@ def _pairs_of_objects(lines: Lines) -> Iterator[tuple[int, Any, Any]]:
 
 def _column_of_users(names: list[str], place: str) -> int:
     if len(names) != 2 or names.count(USER) != 1 or any(is_label(name) for name in names):
-        raise BadRow(f'{place}: who is present is listed in two columns, the time and "{USER}"; name them so.')
+        raise BadRow(
+            f'{place}: who is present is listed in two columns; name the time as you like, and the other "{USER}".'
+        )
     return names.index(USER)
 
 
