@@ -672,7 +672,6 @@ def test_a_name_has_one_budget_however_it_is_spelled(hall: Hall) -> None:
         ps.Snapshot(1, [1], ["Ren\u00e9", "Rene\u0301"])
 
 
-@pytest.mark.parametrize("present", [[], ["ann"]])
 def test_one_name_is_no_list_of_users() -> None:
     """It would be as many users as it has letters."""
     with pytest.raises(ps.BadInput, match="put a single one into a list"):
@@ -686,6 +685,7 @@ def test_a_misspelt_model_is_what_is_wrong(hall: Hall) -> None:
     assert "Did you mean m-context?" in hall.refused("--model", "mcontext")
 
 
+@pytest.mark.parametrize("present", [[], ["ann"]])
 def test_the_kernel_asks_nothing_of_records_that_nobody_pays_for(present: list[str]) -> None:
     mechanism = ps.MA(model=ps.MContext(epsilon=1, m=2)).start(ps.Curator(ps.MContext(epsilon=1, m=2), 2))
     with pytest.raises(ps.BadInput, match="at t=1 the counts hold more records than the users present can have"):
