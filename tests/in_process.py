@@ -56,14 +56,33 @@ def crash_at(point: str) -> Callable[[str], None]:
     return at
 
 
+def made(kind: str, model: ps.PrivacyModel, **options: Any) -> ps.Mechanism:
+    """The mechanism of this class name."""
+    mechanism: ps.Mechanism = getattr(ps, kind)(model=model, **options)
+    return mechanism
+
+
+def published(mechanism: ps.Mechanism, rows: Any, noise: Any = None, **options: Any) -> list[ps.Release]:
+    """All releases of these rows; ``options`` are those of the curator."""
+    stream = ps.streams.Stream(rows)
+    mechanism.start(ps.Curator(mechanism.model, stream.bins, noise=noise, **options))
+    return [mechanism.step(snapshot) for snapshot in stream]
+
+
 @st.composite
-def models(draw: st.DrawFn, epsilons: Sequence[str], longest: int, steps: int) -> ps.PrivacyModel:
-    """Every kind of model but m-context, with windows up to ``longest`` or a horizon of ``steps``."""
-    options: dict[str, Any] = {
+def promises(draw: st.DrawFn, epsilons: Sequence[str] = ("0.1", "0.7", "1", "8")) -> dict[str, Any]:
+    """What all models but m-context have in common."""
+    return {
         "epsilon": draw(st.sampled_from(epsilons)),
         "neighbours": draw(st.sampled_from(["add-remove", "replace"])),
         "per_unit": draw(st.integers(1, 3)),
     }
+
+
+@st.composite
+def models(draw: st.DrawFn, epsilons: Sequence[str], longest: int, steps: int) -> ps.PrivacyModel:
+    """Every kind of model but m-context, with windows up to ``longest`` or a horizon of ``steps``."""
+    options = draw(promises(epsilons))
     match draw(st.sampled_from(["event", "window", "user", "delta"])):
         case "event":
             return ps.EventLevel(**options)

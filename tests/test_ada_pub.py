@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from in_process import Crash, crash_at, models, penstock, script
+from in_process import Crash, crash_at, models, penstock, published, script
 from penstock.charges import Fact, recount
 from penstock.desk import Question
 from penstock.errors import BadState
@@ -38,12 +38,6 @@ FRESH, REPUBLISHED, GROUPED, ESTIMATED = (
 
 def started(mechanism: ps.Mechanism, bins: int, noise: Any, **options: Any) -> ps.Mechanism:
     return mechanism.start(ps.Curator(mechanism.model, bins, noise=noise, **options))
-
-
-def published(mechanism: ps.Mechanism, rows: Any, noise: Any, **options: Any) -> list[ps.Release]:
-    stream = ps.streams.Stream(rows)
-    started(mechanism, stream.bins, noise, **options)
-    return [mechanism.step(snapshot) for snapshot in stream]
 
 
 def uneven(steps: int, bins: int = 3) -> Ints:

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from in_process import PriceList, models, penstock, script
+from in_process import PriceList, made, models, penstock, published, script
 from penstock.charges import Fact, recount
 from penstock.checks import CHECKS, Subject
 from penstock.errors import BadState
@@ -115,16 +115,6 @@ def cases(draw: st.DrawFn) -> tuple[ps.PrivacyModel, Ints, list[int], int, bool]
         draw(st.integers(1, 9)),
         draw(st.booleans()),
     )
-
-
-def made(kind: str, model: ps.PrivacyModel, **options: Any) -> ps.Mechanism:
-    mechanism: ps.Mechanism = getattr(ps, kind)(model=model, **options)
-    return mechanism
-
-
-def published(mechanism: ps.Mechanism, rows: Ints, noise: Any, **options: Any) -> list[ps.Release]:
-    mechanism.start(ps.Curator(mechanism.model, rows.shape[1], noise=noise, **options))
-    return [mechanism.step(snapshot) for snapshot in ps.streams.Stream(rows)]
 
 
 def told(release: ps.Release) -> Step:

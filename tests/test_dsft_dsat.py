@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from in_process import Logged
+from in_process import Logged, promises
 from penstock.charges import Fact, recount
 from penstock.desk import Question
 from penstock.types import Ints
@@ -202,11 +202,7 @@ class Bench:
 @st.composite
 def laws(draw: st.DrawFn) -> ps.PrivacyModel:
     """Short windows and horizons, both kinds of neighbours, one record a unit or several."""
-    common: dict[str, Any] = {
-        "epsilon": draw(st.sampled_from(["0.1", "0.7", "1", "8"])),
-        "neighbours": draw(st.sampled_from(["add-remove", "replace"])),
-        "per_unit": draw(st.integers(1, 3)),
-    }
+    common = draw(promises())
     length = draw(st.integers(1, 14))
     kinds: list[Callable[[], ps.PrivacyModel]] = [
         lambda: ps.UserLevel(horizon=length, **common),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from in_process import Logged
+from in_process import Logged, promises
 from penstock.charges import Fact, recount
 
 fixed = settings(derandomize=True, deadline=None, max_examples=150)
@@ -91,11 +91,7 @@ class Twin:
 
 @st.composite
 def laws(draw: st.DrawFn) -> ps.PrivacyModel:
-    common: dict[str, Any] = {
-        "epsilon": draw(st.sampled_from(["0.1", "0.7", "1", "8"])),
-        "neighbours": draw(st.sampled_from(["add-remove", "replace"])),
-        "per_unit": draw(st.integers(1, 3)),
-    }
+    common = draw(promises())
     length = draw(st.integers(1, 20))
     kinds: list[Callable[[], ps.PrivacyModel]] = [
         lambda: ps.UserLevel(horizon=3 * length, **common),

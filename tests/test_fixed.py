@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from in_process import penstock
+from in_process import penstock, published
 from penstock.charges import Fact, recount
 from penstock.types import Ints
 
@@ -21,11 +21,6 @@ thorough = settings(derandomize=True, deadline=None, max_examples=200)
 
 LAW: ps.PrivacyModel = ps.WEvent(epsilon=1, w=4)
 EPSILONS = st.sampled_from(["0.000000040", "0.1", "0.333333333", "1", "7", "1000000"])
-
-
-def published(mechanism: ps.Mechanism, rows: Ints, noise: Any, **options: Any) -> list[ps.Release]:
-    mechanism.start(ps.Curator(mechanism.model, rows.shape[1], noise=noise, **options))
-    return [mechanism.step(snapshot) for snapshot in ps.streams.Stream(rows)]
 
 
 def restless(steps: int, bins: int = 2) -> Ints:

@@ -141,7 +141,7 @@ def test_a_difference_is_explained_or_a_missed_bar(
         factor, spending = told.get(setting.what, (1.0, 1.0)) if setting.stream == RETAIL else (1.0, 1.0)
         return Measured(factor * stored, 0.0, runs, spending)
 
-    monkeypatch.setattr(papers, "measure", measured)
+    monkeypatch.setattr(papers, "measure_shown", measured)
     assert papers.main(["--data", str(folder)]) == (1 if met == "NO" else 0)
     line = next(line for line in capsys.readouterr().out.splitlines() if "spas, retail" in line)
     assert line.split()[-1] == met

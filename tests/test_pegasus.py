@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import penstock as ps
-from in_process import Crash, Logged, crash_at, models, penstock, script
+from in_process import Crash, Logged, crash_at, models, penstock, published, script
 from penstock.charges import Fact, recount
 from penstock.errors import BadState
 from penstock.primitives.smoothing import SMOOTHERS
@@ -41,12 +41,6 @@ class Planned(ps.SimulationNoise):
     def rekey(self) -> None:
         self._rng = np.random.default_rng(self.seed)
         self.seed += 1
-
-
-def published(mechanism: ps.Mechanism, rows: Any, noise: Any, **options: Any) -> list[ps.Release]:
-    stream = ps.streams.Stream(rows)
-    mechanism.start(ps.Curator(mechanism.model, stream.bins, noise=noise, **options))
-    return [mechanism.step(snapshot) for snapshot in stream]
 
 
 def restless(steps: int, bins: int = 2) -> Ints:

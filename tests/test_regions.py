@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from in_process import PriceList, models, penstock, script
+from in_process import PriceList, made, models, penstock, published, script
 from penstock.charges import Fact, recount
 from penstock.primitives.grouping import small_together
 from penstock.types import Ints
@@ -27,16 +27,6 @@ LAW: ps.PrivacyModel = ps.WEvent(epsilon=1, w=4)
 NANO = 10**9
 KINDS = ["RescueDP", "SecWeb", "RGP"]
 REPUBLISHED, GROUPED, ESTIMATED = int(ps.Kind.REPUBLISHED), int(ps.Kind.GROUPED), int(ps.Kind.ESTIMATED)
-
-
-def made(kind: str, model: ps.PrivacyModel, **options: Any) -> ps.Mechanism:
-    mechanism: ps.Mechanism = getattr(ps, kind)(model=model, **options)
-    return mechanism
-
-
-def published(mechanism: ps.Mechanism, rows: Ints, noise: Any, **options: Any) -> list[ps.Release]:
-    mechanism.start(ps.Curator(mechanism.model, rows.shape[1], noise=noise, **options))
-    return [mechanism.step(snapshot) for snapshot in ps.streams.Stream(rows)]
 
 
 def measured(release: ps.Release) -> bool:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import penstock as ps
-from in_process import Crash, command, crash_at, models, penstock, script
+from in_process import Crash, command, crash_at, models, penstock, published, script
 from penstock.charges import Fact, recount
 from penstock.desk import Question
 from penstock.epsilon import NANO
@@ -39,12 +39,6 @@ EPSILONS = ("0.0000004", "0.05", "0.3", "1", "20")
 def made(model: ps.PrivacyModel, **options: Any) -> ps.Mechanism:
     mechanism: ps.Mechanism = ps.RG(model=model, **options)
     return mechanism
-
-
-def published(mechanism: ps.Mechanism, rows: Any, noise: Any = None, **options: Any) -> list[ps.Release]:
-    stream = ps.streams.Stream(rows)
-    mechanism.start(ps.Curator(mechanism.model, stream.bins, noise=noise or ps.SecureNoise(), **options))
-    return [mechanism.step(snapshot) for snapshot in stream]
 
 
 def kinds(releases: Sequence[ps.Release], j: int = 0) -> str:

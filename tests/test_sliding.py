@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from in_process import Crash, command, crash_at, models, penstock, script
+from in_process import Crash, command, crash_at, models, penstock, published, script
 from penstock.charges import Fact, recount
 from penstock.post import SlidingSum
 from penstock.types import Cause, Ints
@@ -29,12 +29,6 @@ EVENT = ps.EventLevel(epsilon=1)
 CERTAIN = ps.EventLevel(epsilon=500)  # noise of 0, but for chances of exp(-500)
 LAW = ps.WEvent(epsilon=1, w=4)
 DRAWN = [ps.Kind.FRESH, ps.Kind.GROUPED, ps.Kind.ESTIMATED]
-
-
-def published(mechanism: ps.Mechanism, rows: Any, noise: Any = None, **options: Any) -> list[ps.Release]:
-    stream = ps.streams.Stream(rows)
-    mechanism.start(ps.Curator(mechanism.model, stream.bins, noise=noise or ps.SecureNoise(), **options))
-    return [mechanism.step(snapshot) for snapshot in stream]
 
 
 def restless(steps: int, bins: int = 2) -> Ints:

@@ -11,24 +11,21 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from penstock.bench import repeated
 from penstock.bench.plain import AS_PUBLISHED, Faults
 from penstock.bench.repeated import FLU_DEATH, FLU_OUTPATIENT, UNEMPLOYMENT
-from penstock.bench.trials import Measured, Setting, Streams, measure
+from penstock.bench.trials import Measured, Options, Setting, measure_shown, refused
 from penstock.errors import BadInput
 
 # The Java program streamdp-benchmark without truncation, mean of 10 runs, epsilon=1, w=120.
@@ -102,12 +99,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _options(arguments)
         streams = repeated.repeated(Path(options.data))
     except BadInput as fault:
-        Console(stderr=True, soft_wrap=True).print(f"error: {fault}", markup=False, highlight=False)
-        return 2
+        return refused(fault)
     begin = time.perf_counter()
-    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        results = _results(options.seeds, _measuring(streams, options.workers, progress))
+    results = _results(options.seeds, lambda wanted: measure_shown(wanted, streams, options.workers))
     figures = _figures(results)
     seconds = time.perf_counter() - begin
     caption = f"{options.seeds} runs each, ± 95%. BD and BA: the interval meets the bar."
@@ -119,30 +113,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m penstock.bench.papers", description="Compare errors with papers.")
-    folder = os.environ.get("PENSTOCK_DATA", "")
-    parser.add_argument("--data", default=folder, help="the folder of the streams; else PENSTOCK_DATA")
-    parser.add_argument("--seeds", type=int, default=40, help="runs of each of our mechanisms; at least 2")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that share the work")
+    parser = Options("penstock.bench.papers", "Compare errors with papers.", "the folder of the streams", seeds=40)
     parser.add_argument("--json", metavar="FILE", help="write all figures into this file too")
-    options = parser.parse_args(arguments)
+    options = parser.told(arguments)
     if not options.data:
         raise BadInput("no streams to measure on; name their folder with --data, or in PENSTOCK_DATA.")
-    if options.seeds < 2 or options.workers < 1:
-        raise BadInput("an interval needs at least 2 runs (--seeds), and at least 1 process (--workers).")
     if options.json and not Path(options.json).parent.is_dir():
         raise BadInput(f"{options.json} cannot be written, because its folder does not exist.")
     return options
-
-
-def _measuring(streams: Streams, workers: int, progress: Progress) -> Callable[[dict[Setting, int]], Results]:
-    """Measure, with a bar that shows how far it is."""
-
-    def measuring(wanted: dict[Setting, int]) -> Results:
-        task = progress.add_task("measuring", total=sum(wanted.values()))
-        return measure(wanted, streams, workers, partial(progress.advance, task))
-
-    return measuring
 
 
 def _results(seeds: int, measuring: Callable[[dict[Setting, int]], Results]) -> Results:

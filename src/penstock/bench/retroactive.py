@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from penstock.bench.repeated import rows
-from penstock.bench.trials import Measured, Run, Streams, measure
+from penstock.bench.trials import Measured, Options, Run, Streams, measure_shown, refused
 from penstock.catalogue import made
 from penstock.curator import Curator
 from penstock.epsilon import Epsilon
@@ -82,13 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _options(arguments)
         streams = _streams(options.data)
     except BadInput as fault:
-        Console(stderr=True, soft_wrap=True).print(f"error: {fault}", markup=False, highlight=False)
-        return 2
-    wanted = _wanted(streams, options.seeds)
-    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("measuring", total=sum(wanted.values()))
-        results = measure(wanted, streams, options.workers, partial(progress.advance, task))
+        return refused(fault)
+    results = measure_shown(_wanted(streams, options.seeds), streams, options.workers)
     style = box.MARKDOWN if options.markdown else box.SIMPLE_HEAD
     console = Console(width=140)  # the tables are wide
     for width in WIDTHS:
@@ -99,16 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m penstock.bench.retroactive", description="RG against Baseline.")
-    folder = os.environ.get("PENSTOCK_DATA", "")
-    parser.add_argument("--data", default=folder, help="a folder of real streams to add; else PENSTOCK_DATA")
-    parser.add_argument("--seeds", type=int, default=5, help="runs of each; at least 2")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that share the work")
-    parser.add_argument("--markdown", action="store_true", help="tables for a document")
-    options = parser.parse_args(arguments)
-    if options.seeds < 2 or options.workers < 1:
-        raise BadInput("an interval needs at least 2 runs (--seeds), and at least 1 process (--workers).")
-    return options
+    options = Options("penstock.bench.retroactive", "RG against Baseline.", "a folder of real streams to add", seeds=5)
+    options.add_argument("--markdown", action="store_true", help="tables for a document")
+    return options.told(arguments)
 
 
 def _streams(folder: str) -> dict[str, Ints]:

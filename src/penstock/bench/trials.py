@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import argparse
 import math
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from penstock.bench.plain import Faults, PlainSPAS
 from penstock.catalogue import mechanism
 from penstock.curator import Curator
 from penstock.epsilon import Epsilon
+from penstock.errors import BadInput
 from penstock.models import WEvent
 from penstock.noise import SimulationNoise
 from penstock.streams import Stream
@@ -72,6 +78,37 @@ class Measured(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.error:.3g} ± {self.half_width:.1g}"
+
+
+class Options(argparse.ArgumentParser):
+    """What every comparison of errors is told: where streams are, how many runs, how many processes."""
+
+    def __init__(self, module: str, description: str, data: str, seeds: int) -> None:
+        super().__init__(prog=f"python -m {module}", description=description)
+        self.add_argument("--data", default=os.environ.get("PENSTOCK_DATA", ""), help=f"{data}; else PENSTOCK_DATA")
+        self.add_argument("--seeds", type=int, default=seeds, help="runs of each of our mechanisms; at least 2")
+        self.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that share the work")
+
+    def told(self, arguments: Sequence[str] | None) -> argparse.Namespace:
+        """The options, or a refusal of what cannot be measured."""
+        options = self.parse_args(arguments)
+        if options.seeds < 2 or options.workers < 1:
+            raise BadInput("an interval needs at least 2 runs (--seeds), and at least 1 process (--workers).")
+        return options
+
+
+def refused(fault: BadInput) -> int:
+    """Say what is wrong, and the exit code."""
+    Console(stderr=True, soft_wrap=True).print(f"error: {fault}", markup=False, highlight=False)
+    return 2
+
+
+def measure_shown(wanted: Mapping[S, int], streams: Streams, workers: int) -> dict[S, Measured]:
+    """Measure, with a bar that shows how far it is."""
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("measuring", total=sum(wanted.values()))
+        return measure(wanted, streams, workers, partial(progress.advance, task))
 
 
 def measure(wanted: Mapping[S, int], streams: Streams, workers: int, advance: Callable[[], None]) -> dict[S, Measured]:
