@@ -16,7 +16,7 @@ from penstock.noise import ScriptedNoise, SimulationNoise
 from penstock.proofs import PROVED, fingerprint, proof_of
 from penstock.types import Kind, Snapshot
 
-WARM_UP, STRETCHES, STRETCH = 1300, 4, 400  # so long until caches of dozens of budgets are full
+WARM_UP, STRETCHES, STRETCH = 500, 4, 400
 GROWTH_BYTES = 1024  # in one stretch
 
 

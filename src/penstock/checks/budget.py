@@ -11,6 +11,7 @@ from penstock.noise import ScriptedNoise, SimulationNoise
 from penstock.types import Floats, Kind
 
 MANY_BINS = 4096
+LEVEL = 10**6 + 1  # odd, so that something is left of it where only one record is possible
 SHIFT = 1000
 
 
@@ -52,7 +53,7 @@ def every_draw_is_paid(subject: Subject) -> None:
 
 def noise_is_as_claimed(subject: Subject) -> None:
     """Added in full, as wide as a release says it is, and drawn for every bin by itself."""
-    stream = subject.stream(np.full((subject.steps(), MANY_BINS), 10**6), np.random.default_rng(2))
+    stream = subject.stream(np.full((subject.steps(), MANY_BINS), LEVEL), np.random.default_rng(2))
     for release in subject.run(stream, ScriptedNoise(then=SHIFT)):
         added = (release.values - stream.counts[release.t - 1])[release.kind == Kind.FRESH]
         subject.require(bool((added == SHIFT).all()), "a fresh value is the count plus the whole draw")

@@ -89,9 +89,12 @@ class Subject:
         return Stream(np.array(possible), presence=presence)
 
     def possible(self, counts: Ints, present: Sequence[str] | None) -> Ints:
-        """Counts that those present can have, made of any."""
+        """Counts that those present can have, made of any: every bin has its share of what is possible."""
         most = None if present is None else self.model.most_records(len(present))
-        return counts if most is None else counts % (most // len(counts) + 1)
+        if most is None:
+            return counts
+        share, rest = divmod(most, len(counts))
+        return counts % (share + (np.arange(len(counts)) < rest) + 1)
 
 
 def example_models(kind: type[PrivacyModel]) -> list[PrivacyModel]:
