@@ -29,6 +29,7 @@ A_MECHANISM_MAY_IMPORT = {
     *("penstock.epsilon", "penstock.mechanisms.base", "penstock.models", "penstock.queries", "penstock.types"),
     "penstock.parameters",
     *(f"penstock.primitives.{name}" for name in PUBLIC_PRIMITIVES),
+    *(f"penstock.theory.{path.stem}" for path in (SOURCE / "theory").glob("*.py")),  # formulas of public numbers
     *(f"penstock.mechanisms.{path.stem}" for path in MECHANISMS),  # one mechanism may be built on another
 }
 DOOR = [

@@ -21,12 +21,13 @@ from penstock.epsilon import NANO, Epsilon, Number, as_fraction
 from penstock.errors import BadInput
 from penstock.ledger import Journal, Ledger, Population
 from penstock.models import PrivacyModel
-from penstock.noise import Noise, SecureNoise, laplace_sd
+from penstock.noise import Noise, SecureNoise
 from penstock.parameters import at_least_one, up_to_one
 from penstock.primitives.grouper import Grouper
 from penstock.primitives.pool import Pool
+from penstock.primitives.purse import Purse
 from penstock.primitives.segment import Segment, SegmentPlan
-from penstock.queries import Bins, Counts, Query, as_bins, known_query
+from penstock.queries import Bins, Counts, GroupSums, Query, as_bins, known_query, place_among
 from penstock.types import Ints, Snapshot
 
 H = TypeVar("H", bound=Handle)
@@ -85,6 +86,20 @@ class Curator:
         self._desk.charge_each(nano, envelope, asked)
         question = Question("ask", None, len(nano), asked, (query, envelope, nano))
         return self._desk.noisy_each(question, levels, lambda: counts[asked])
+
+    def purse(
+        self, snapshot: Snapshot, e: Epsilon, bins: ArrayLike | None = None, labels: ArrayLike | None = None
+    ) -> Purse:
+        """A purse of ``e`` to ask about the counts of this unit: of all bins, of some, or of groups of them."""
+        cells = as_bins(bins, self.bins)
+        alone = Counts() if labels is None else GroupSums(labels)
+        place = place_among(cells, self.bins) if labels is None else np.asarray(labels)
+
+        def answer(part: Epsilon, joined: Ints | None) -> Ints:
+            query = alone if joined is None else GroupSums(np.where(place < 0, -1, joined[place]))
+            return self.ask(snapshot, query, part, cells)
+
+        return Purse(answer, e, self.noise_sd, alone.size(cells, self.bins), cells)
 
     def nearest(self, snapshot: Snapshot, queries: Sequence[Query], e: Epsilon, envelope: str = "decide") -> int:
         """The number of the query (each one number) whose value is smallest, by permute-and-flip."""
@@ -149,7 +164,7 @@ class Curator:
 
     def noise_sd(self, e: Epsilon) -> float:
         """The standard deviation of the noise that ``e`` buys for counts. Public."""
-        return laplace_sd(scale_of(self.model.sensitivity, e.nano))
+        return self._desk.noise_sd(e)
 
     # ---- what the loop around a mechanism needs ---------------------------------------------------------------------
 

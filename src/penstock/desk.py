@@ -19,7 +19,7 @@ from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput, BadPresence, OutOfOrder
 from penstock.ledger import Ledger
 from penstock.models import PrivacyModel
-from penstock.noise import LARGEST_SCALE, Noise
+from penstock.noise import LARGEST_SCALE, Noise, laplace_sd
 from penstock.queries import Bins
 from penstock.types import Ints, Snapshot, unseal
 
@@ -141,6 +141,10 @@ class Desk:
         if raised[None] or raised[envelope]:
             self.ledger.add(Epsilon.of_nano(raised[None]), envelope, within=Epsilon.of_nano(raised[envelope]))
         self._paid_by_bin.update(paid)
+
+    def noise_sd(self, e: Epsilon) -> float:
+        """The standard deviation of the noise that ``e`` buys for counts. Public."""
+        return laplace_sd(scale_of(self.model.sensitivity, e.nano))
 
     def noisy(self, question: Question, scale: Fraction, truth: Callable[[], Ints]) -> Ints:
         """True values plus independent noise of one scale."""

@@ -141,17 +141,13 @@ class Groups:
         if self.labels.ndim != 1 or self.labels.dtype.kind not in "iu" or self.labels.min(initial=0) < -1:
             raise BadInput("labels must give each bin the number of its group, or -1 for none.")
         self.number = int(self.labels.max(initial=-1)) + 1
-        self._order = np.argsort(self.labels, kind="stable")
-        self._edges = np.searchsorted(self.labels[self._order], np.arange(self.number + 1))
 
     def sums(self, values: Ints, bins: Bins | None) -> Ints:
         """The sum of ``values`` over each group, or over the part of it that lies in ``bins``."""
-        if bins is not None:
-            kept = np.zeros_like(values)
-            kept[bins] = values[bins]
-            values = kept
-        running = np.concatenate([[0], np.cumsum(values[self._order])])
-        sums: Ints = running[self._edges[1:]] - running[self._edges[:-1]]
+        chosen = self.members(bins)
+        labels, values = (self.labels, values) if chosen is None else (self.labels[chosen], values[chosen])
+        sums: Ints = np.zeros(self.number, np.int64)
+        np.add.at(sums, labels, values)
         return sums
 
     def members(self, bins: Bins | None) -> Bins | None:
@@ -209,6 +205,15 @@ def as_bins(bins: ArrayLike | None, width: int) -> Bins | None:
     if len(np.unique(chosen)) < len(chosen):
         raise BadInput("a bin is chosen twice; ask about each bin once.")
     return chosen.astype(np.intp)
+
+
+def place_among(chosen: Bins | None, width: int) -> Ints:
+    """The place of every bin among those chosen (None: all), -1 where it is not."""
+    if chosen is None:
+        return np.arange(width)
+    place = np.full(width, -1)
+    place[chosen] = np.arange(len(chosen))
+    return place
 
 
 def require_width(name: str, values: NDArray[Any], width: int) -> None:

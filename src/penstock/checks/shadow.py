@@ -132,6 +132,12 @@ class Shadow:
             if emptied:
                 del self._members[number, chosen]
 
+    def _price_read(self, question: Question, answer: Any) -> None:
+        number, prices = question.details[0], self._prices(self._model.sensitivity)
+        for chosen in self._about(question).tolist():
+            for t in self._members.get((number, chosen), []):
+                self._at(t)[chosen] += prices.max(initial=0)
+
     def _prices(self, sensitivity: int) -> Ints:
         """What each value drawn tells, in nano-epsilon."""
         return np.array([math.floor(sensitivity * NANO / scale) for scale in self._drawn], np.int64)

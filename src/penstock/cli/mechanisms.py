@@ -11,9 +11,11 @@ from rich.table import Table
 from penstock import catalogue, models
 from penstock.cli import options
 from penstock.cli.console import as_json, results
+from penstock.histograms.catalogue import HISTOGRAMS
 from penstock.mechanisms.base import Mechanism
 from penstock.proofs import proof_of
 
+COMMON = [field.name for field in Mechanism.parameter_fields()]
 NAMES = {model: name for name, model in models.MODELS.items()}
 
 
@@ -23,7 +25,8 @@ def mechanisms(json: options.Json = False) -> None:
     if json:
         as_json(found)
         return
-    table = Table(title="Mechanisms", title_justify="left", show_lines=True)
+    methods = f"every one also takes histogram ({', '.join(HISTOGRAMS)}) and shape (of the domain: 32x32)"
+    table = Table(title="Mechanisms", title_justify="left", show_lines=True, caption=methods)
     for heading in ("name", "what it does", "proven for", "proof"):
         table.add_column(heading, no_wrap=heading in ("name", "proof"), style="bold" if heading == "name" else None)
     for row in found:
@@ -34,7 +37,8 @@ def mechanisms(json: options.Json = False) -> None:
 
 
 def _described(key: str, mechanism: type[Mechanism]) -> dict[str, Any]:
-    defaults = {field.name: field.default for field in mechanism.parameter_fields()}
+    own = [field for field in mechanism.parameter_fields() if field.name not in COMMON]
+    defaults = {field.name: field.default for field in own}
     return {
         "name": key,
         "summary": (inspect.getdoc(mechanism) or "").split("\n")[0],

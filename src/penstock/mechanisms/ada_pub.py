@@ -12,7 +12,6 @@ from penstock.parameters import at_least_one
 from penstock.primitives.grouping import bands
 from penstock.primitives.pid import PID
 from penstock.primitives.smoothing import average, stacked
-from penstock.queries import GroupSums
 from penstock.types import Floats, Ints, Kind, Mask, Snapshot
 
 GOLDEN = (np.sqrt(5.0) - 1) / 2  # multiples of it, without their whole parts, spread evenly
@@ -71,10 +70,11 @@ class AdaPub(PeGaSus):
     def perturbed(self, snapshot: Snapshot) -> Floats:
         """A noisy look at every group of bins, shared out."""
         labels = self.alike(snapshot.t)
-        sums = self.curator.ask(snapshot, GroupSums(labels), self.perturbing)
+        sums = self.measured(snapshot, self.perturbing, labels=labels)
         sizes = np.bincount(labels)
         self.shared_by = sizes[labels]
-        return (sums / sizes)[labels]
+        self.latest_sd, self.latest_kind = (sums.noise_sd / sizes)[labels], sums.kind
+        return (sums.values / sizes)[labels]
 
     def alike(self, t: int) -> Ints:
         """The group of every bin: between which pivots its last release lies. Pivots are spread anew at every unit."""
@@ -92,7 +92,7 @@ class AdaPub(PeGaSus):
 
     def look(self, perturbed: Floats, begins: Mask) -> None:
         super().look(perturbed, begins | self.surprised(perturbed))
-        self.spread = stacked(self.spread, (self.noise_sd / self.shared_by) ** 2, self.counted)
+        self.spread = stacked(self.spread, self.latest_sd**2, self.counted)
 
     def surprised(self, perturbed: Floats) -> Mask:
         """Bins that look different when they are measured alone: what they shared with others says little of them."""
@@ -106,4 +106,4 @@ class AdaPub(PeGaSus):
         return sd
 
     def kind_of_look(self) -> Ints:
-        return np.where(self.shared_by > 1, Kind.GROUPED, Kind.FRESH)
+        return np.where(self.shared_by > 1, Kind.GROUPED, self.latest_kind)

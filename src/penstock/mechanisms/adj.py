@@ -58,7 +58,7 @@ class Adj(Mechanism):
         release = self.near_or_new(snapshot) if len(self.past) else self.new_or_last(snapshot)
         if release.is_new or len(self.past):
             self.past = np.vstack([release.values, self.past])[: self.reach]
-            self.past_sd = np.append(release.noise_sd[0], self.past_sd)[: self.reach]
+            self.past_sd = np.append(release.noise_sd.max(), self.past_sd)[: self.reach]
         return release
 
     def near_or_new(self, snapshot: Snapshot) -> Release:

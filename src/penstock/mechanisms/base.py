@@ -18,10 +18,14 @@ from penstock import codec, sealing
 from penstock.curator import Curator
 from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput, BadState, NotProven
+from penstock.histograms import Histogram, Laplace, Measured
+from penstock.histograms.base import Shape
+from penstock.histograms.catalogue import histogram_of, require_shape, shape_of
 from penstock.models import PrivacyModel
 from penstock.parameters import of_kind
+from penstock.primitives.pool import Pool
 from penstock.proofs import PROVED, proof_of
-from penstock.queries import LARGEST_REFERENCE, Counts, Distance, GroupDistances
+from penstock.queries import LARGEST_REFERENCE, Distance, GroupDistances
 from penstock.types import Floats, Ints, Kind, Mask, Release, Snapshot
 
 
@@ -54,8 +58,11 @@ class Mechanism(ABC):
     paper: ClassVar[str] = ""
 
     model: PrivacyModel
+    histogram: Histogram = field(default=Laplace(), repr=False)  # how a histogram is measured; also by its name
+    shape: Shape | None = field(default=None, repr=False)  # of the domain; its bins are a row if nobody says else
     allow_unproven: bool = field(default=False, repr=False)
     curator: Curator = field(init=False, repr=False, compare=False)
+    domain: Shape = field(init=False, repr=False, compare=False)
     last: Release = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -70,6 +77,8 @@ class Mechanism(ABC):
         hints = get_type_hints(type(self))
         for kept in self.parameter_fields():
             setattr(self, kept.name, of_kind(kept.name, getattr(self, kept.name), hints[kept.name]))
+        self.histogram = histogram_of(self.histogram)
+        self.shape = None if self.shape is None else shape_of(self.shape)
         self.validate()
 
     @classmethod
@@ -104,13 +113,25 @@ class Mechanism(ABC):
 
     def publish(self, snapshot: Snapshot, e: Epsilon, bins: Mask | None = None) -> Release:
         """A fresh release for ``e``: of all bins, or of those in ``bins``, the others as in the release before."""
-        noise_sd = self.curator.noise_sd(e)
         if bins is None or bins.all():
-            return self.released(snapshot, self.curator.ask(snapshot, Counts(), e), Kind.FRESH, noise_sd)
-        values = self.last.values.copy()
-        values[bins] = self.curator.ask(snapshot, Counts(), e, bins=bins)
-        kinds = np.where(bins, Kind.FRESH, Kind.REPUBLISHED)
-        return self.released(snapshot, values, kinds, np.where(bins, noise_sd, self.last.noise_sd))
+            return self.released(snapshot, *self.measured(snapshot, e))
+        values, noise_sd = self.last.values.copy(), self.last.noise_sd.copy()
+        values[bins], kind, noise_sd[bins] = self.measured(snapshot, e, bins)
+        return self.released(snapshot, values, np.where(bins, kind, Kind.REPUBLISHED), noise_sd)
+
+    def measured(
+        self, snapshot: Snapshot, e: Epsilon, bins: Mask | None = None, labels: Ints | None = None
+    ) -> Measured:
+        """What the histogram method finds for ``e``: of all bins, of those in ``bins``, or of groups of bins."""
+        purse = self.curator.purse(snapshot, e, bins, labels)
+        return self.histogram.measure(purse, self.domain if labels is None else (purse.size,), e)
+
+    def settled(self, pool: Pool, bins: Mask | None = None) -> Measured:
+        """What the histogram method finds in a pool, which is emptied."""
+        purse = pool.purse(bins)
+        measured = self.histogram.measure(purse, self.domain, purse.remaining)
+        pool.drop(bins)
+        return measured
 
     def republish(self, snapshot: Snapshot) -> Release:
         """The last release once more, for nothing."""
@@ -158,6 +179,8 @@ class Mechanism(ABC):
             raise BadInput(
                 f"the curator enforces {curator.model}, the mechanism plans for {self.model}; they must agree."
             )
+        self.domain = self.shape or (curator.bins,)
+        require_shape(self.domain, curator.bins)
         self.curator = curator
         self._repeated = np.full(curator.bins, Kind.REPUBLISHED, np.int8)
         self._repeated.setflags(write=False)
@@ -236,6 +259,8 @@ def _plain(value: Any) -> Any:
     """A parameter as a file can hold it."""
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, tuple):
+        return list(value)
     return value if isinstance(value, (int, float, str, type(None), list)) else str(value)
 
 

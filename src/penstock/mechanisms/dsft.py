@@ -12,6 +12,7 @@ from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import at_least_one, within
 from penstock.primitives.segment import SegmentPlan, Verdict
 from penstock.queries import Distance, EuclideanDistance, LargestDistance
+from penstock.theory.dsft import best_share
 from penstock.types import Release, Snapshot
 
 Metric = Literal["l1", "l2", "largest"]
@@ -122,18 +123,12 @@ class DSFT(Mechanism):
         return min(max(usual, LEAST), units)
 
     def share(self) -> float:
-        """k: decisions vary by a / k^2, the L1 noise of a release by b / (1 - k)^2; the least sum of both.
-
-        A release is left at least epsilon / N, which Baseline would have. If every unit can have its release, or only
-        the first one, there is nothing to decide.
-        """
+        """k, by default the best one; nothing if every unit can have its release, or only the first."""
         if self.most == self.model.window or (self.model.horizon_bound and self.most == 1):
             return 0
         if self.decide_share is not None:
             return self.decide_share
-        a = 8 * self.model.sensitivity**2 * (1 + 4 * (self.most - 1) ** 2)
-        b = self.curator.bins * self.most**2
-        return min(1 / (1 + math.cbrt(b / a)), 1 - self.most / self.model.window)
+        return best_share(self.curator.bins, self.most, self.model.sensitivity, self.model.window)
 
     def planned(self, decide: Epsilon) -> SegmentPlan:
         """One run of C - 1 yeses for a horizon, whose first release is not asked for; runs after runs for windows."""

@@ -12,7 +12,6 @@ from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import above, within
 from penstock.primitives.kalman import Kalman
 from penstock.primitives.pid import PID
-from penstock.queries import Counts
 from penstock.types import Kind, Release, Snapshot
 
 FIRST_UNCERTAINTY = 100.0  # P_0: after the first sample
@@ -99,8 +98,8 @@ class FAST(Mechanism):
     def sample(self, snapshot: Snapshot) -> Release:
         """Ask, correct the filter, and see how far it was off."""
         expected = self.filter.values.copy()
-        sampled = self.curator.ask(snapshot, Counts(), self.part)
-        self.filter.correct(sampled, self.measurement, self.curator.noise_sd(self.part))
+        sampled = self.measured(snapshot, self.part)
+        self.filter.correct(sampled.values, self.measurement, sampled.noise_sd)
         self.samples += 1
         if self.samples == 1:
             self.filter.set_uncertainty(FIRST_UNCERTAINTY)

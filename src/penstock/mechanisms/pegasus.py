@@ -10,7 +10,6 @@ from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import above, from_one_to, within
 from penstock.primitives.smoothing import SMOOTHERS, stacked
-from penstock.queries import Counts
 from penstock.types import Floats, Ints, Kind, Mask, Release, Snapshot
 
 LONGEST = 10_000  # units in a group; the raw and the noisy counts of all of them are held
@@ -81,7 +80,9 @@ class PeGaSus(Mechanism):
 
     def perturbed(self, snapshot: Snapshot) -> Floats:
         """A noisy look at every bin."""
-        return self.curator.ask(snapshot, Counts(), self.perturbing).astype(np.float64)
+        look = self.measured(snapshot, self.perturbing)
+        self.latest_sd, self.latest_kind = look.noise_sd, look.kind
+        return look.values.astype(np.float64)
 
     def thresholds(self, t: int, perturbed: Floats) -> Floats | float:
         """How far the groups may stray from their means."""
@@ -94,8 +95,8 @@ class PeGaSus(Mechanism):
 
     def look_sd(self) -> Floats | float:
         """How wide the noise of one of a bin's looks is."""
-        return self.noise_sd
+        return self.latest_sd
 
     def kind_of_look(self) -> Ints:
         """What a look is by itself."""
-        return np.full(self.curator.bins, Kind.FRESH)
+        return np.full(self.curator.bins, self.latest_kind)

@@ -13,7 +13,6 @@ from penstock.parameters import above, within
 from penstock.primitives.grouping import small_together, spread_in
 from penstock.primitives.kalman import Kalman
 from penstock.primitives.pid import PID
-from penstock.queries import GroupSums
 from penstock.types import Floats, Ints, Kind, Mask, Release, Snapshot
 
 REMEMBERED = 3  # releases that predict the next one, and changes that the controller averages
@@ -112,10 +111,10 @@ class RescueDP(Mechanism):
         """Ask for the sums of groups, share them out evenly, and filter. Returns the size of each due bin's group."""
         labels = self.groups(due)
         sizes = np.bincount(labels[due])[labels]
-        sums = self.curator.ask(snapshot, GroupSums(labels), e)
-        noise_sd = self.curator.noise_sd(e) / sizes[due]
+        sums = self.measured(snapshot, e, labels=labels)
+        noise_sd = sums.noise_sd[labels[due]] / sizes[due]
         variance = noise_sd**2 + spread_in(self.scale * self.small, sizes[due])
-        self.filter.correct(sums[labels[due]] / sizes[due], variance, noise_sd, due)
+        self.filter.correct(sums.values[labels[due]] / sizes[due], variance, noise_sd, due)
         return sizes
 
     def groups(self, due: Mask) -> Ints:

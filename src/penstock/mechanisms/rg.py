@@ -79,8 +79,8 @@ class RG(Mechanism):
 
     def begin(self) -> None:
         self.watching, self.publishing = self.unit_in_two(self.monitor_share)  # epsilon 1 and 2
-        self.noise_sd = self.curator.noise_sd(self.publishing)
-        self.curator.noise_sd(self.watching)  # refused now if it does not fit, rather than in mid-stream
+        for e in (self.watching, self.publishing):
+            self.curator.noise_sd(e)  # refused now if it does not fit, rather than in mid-stream
         if self.rate not in ("auto", 1):
             from_one_to("limit", self.limit, MOST_COINS // self.curator.bins)
         self.pool = self.curator.pool()
@@ -90,18 +90,20 @@ class RG(Mechanism):
         if not self.curator.can(monitor=self.watching, publish=self.publishing):  # it can, unless a crash has taken it
             return self.republish(snapshot)
         moved = self.moved_far(snapshot)  # line 1
-        values = self.last.values.copy()
+        values, noise_sd = self.last.values.copy(), self.last.noise_sd.copy()
+        kinds = np.full(self.curator.bins, Kind.REPUBLISHED)
         if moved.any():
-            values[moved] = self.curator.ask(snapshot, Counts(), self.publishing, bins=moved)  # line 4
+            values[moved], kinds[moved], noise_sd[moved] = self.measured(snapshot, self.publishing, moved)  # line 4
             self.pool.drop(moved)  # line 5
         full = self.gathered(snapshot, ~moved)
         sizes = self.pool.size[full]
         if full.any():
-            values[full] = np.rint(self.pool.settle(full) / sizes)  # lines 9, 10
+            sums = self.settled(self.pool, full)
+            values[full], kinds[full] = np.rint(sums.values / sizes), Kind.GROUPED  # lines 9, 10
+            noise_sd[full] = sums.noise_sd / sizes
         self.grouped = np.where(moved, 1, self.grouped)
         self.grouped[full] = sizes
-        kinds = np.select([moved, full], [Kind.FRESH, Kind.GROUPED], Kind.REPUBLISHED)
-        return self.released(snapshot, values, kinds, self.noise_sd / self.grouped)  # line 12 for all others
+        return self.released(snapshot, values, kinds, noise_sd)  # line 12 for all others
 
     def moved_far(self, snapshot: Snapshot) -> Mask:
         """Which bins differ from their last release by more than the error of a new one; at first all of them."""

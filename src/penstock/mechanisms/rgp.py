@@ -10,7 +10,6 @@ from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import above, at_least_one
 from penstock.primitives.grouping import bands, spread_in
 from penstock.primitives.kalman import Kalman
-from penstock.queries import GroupSums
 from penstock.types import Ints, Kind, Release, Snapshot
 
 
@@ -63,9 +62,9 @@ class RGP(Mechanism):
         band = self.width * self.noise_sd
         labels = self.groups(snapshot.t, band)
         sizes = np.bincount(labels)[labels]
-        sums = self.curator.ask(snapshot, GroupSums(labels), self.per_unit)
-        noise_sd = self.noise_sd / sizes
-        self.filter.correct(sums[labels] / sizes, noise_sd**2 + spread_in(band, sizes), noise_sd)
+        sums = self.measured(snapshot, self.per_unit, labels=labels)
+        noise_sd = sums.noise_sd[labels] / sizes
+        self.filter.correct(sums.values[labels] / sizes, noise_sd**2 + spread_in(band, sizes), noise_sd)
         kinds = np.where(sizes > 1, Kind.GROUPED, Kind.ESTIMATED)
         return self.released(snapshot, self.filter.values, kinds, self.filter.noise_sd)
 

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import from_one_to
@@ -60,5 +58,5 @@ class SlidingBaseline(Mechanism):
         if ending.size[0] < min(self.width, snapshot.t):  # units are missing, or a crash has emptied it
             ending.drop()
             return self.republish(snapshot)
-        noise_sd = np.full(self.curator.bins, self.curator.noise_sd(self.each))
-        return self.released(snapshot, ending.settle(), Kind.GROUPED, noise_sd)
+        sums = self.settled(ending)
+        return self.released(snapshot, sums.values, Kind.GROUPED, sums.noise_sd)

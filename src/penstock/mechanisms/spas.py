@@ -11,6 +11,7 @@ from penstock.parameters import at_least_one, within
 from penstock.primitives.segment import SegmentPlan, Verdict
 from penstock.primitives.spread import Spread, Way, spread
 from penstock.queries import Distance
+from penstock.theory.spas import optimal_count
 from penstock.types import Release, Snapshot
 
 
@@ -103,7 +104,7 @@ class SPAS(Mechanism):
         if snapshot.t > 1:
             self.spread.add(snapshot.t, before.values, fresh.values)
             variance = self.spread.variance(snapshot.t)
-            optimum = float(self.publish_budget) * math.sqrt(3 * variance) / (6 * self.model.sensitivity)
+            optimum = optimal_count(variance, float(self.publish_budget), self.model.sensitivity)
             self.count = min(max(math.floor(optimum), 1), self.model.window)
         self.times.append(snapshot.t)
         return fresh

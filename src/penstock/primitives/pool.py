@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 
 from penstock.desk import Desk, Levels, Question, read_only, scale_of
 from penstock.epsilon import Epsilon
-from penstock.errors import BadInput
+from penstock.errors import BadInput, BudgetExceeded
 from penstock.parameters import at_least_one
-from penstock.queries import Bins, as_bins
+from penstock.primitives.purse import Purse
+from penstock.queries import LARGEST_SUM, Bins, Counts, GroupSums, Query, as_bins, place_among
 from penstock.types import Ints, Snapshot
 
 # public cuts that keep a sum inside 64 bits; cutting moves no two counts further apart
@@ -39,6 +40,7 @@ class Pool:
         self._size = np.zeros(desk.bins, np.int64)
         self._reads_left = np.full(desk.bins, reads, np.int64)
         self._least = np.zeros(desk.bins, np.int64)  # the smallest charge among a bin's members, in nano-epsilon
+        self._used = np.zeros(desk.bins, np.int64)  # how much of that was used up by purses
         self._sums = np.zeros(desk.bins, np.int64)
 
     @property
@@ -68,8 +70,9 @@ class Pool:
     def settle(self, bins: ArrayLike | None = None) -> Ints:
         """The noisy sum of each of ``bins``, at no further cost; a bin is emptied with its last read."""
         chosen = self._chosen(bins)
-        if not (self._size[chosen] > 0).all():
-            raise BadInput("only a bin that has absorbed something can be settled; look at size first.")
+        self._require_held(chosen)
+        if self._used[chosen].any():
+            raise BadInput("a bin that was asked about through a purse is dropped, and not settled.")
         nano = self._least[chosen] // self.reads
         levels = Levels.of(self._desk.model.sensitivity, nano)
         self._reads_left[chosen] -= 1
@@ -79,8 +82,40 @@ class Pool:
         self._empty(chosen[last])
         return drawn
 
+    def purse(self, bins: ArrayLike | None = None) -> Purse:
+        """A purse to ask about the sums of ``bins``, at no further cost: it holds what the cheapest member has paid.
+
+        Asking empties nothing, and nothing can be settled after it: drop the bins. What was asked for stays used up.
+        """
+        chosen = self._chosen(bins)
+        self._require_held(chosen)
+        place, left = place_among(chosen, self._desk.bins), self._least[chosen] - self._used[chosen]
+        if self.reads > 1:
+            raise BadInput("a pool that is read several times is settled, and has no purse; make it with reads=1.")
+
+        def answer(e: Epsilon, joined: Ints | None) -> Ints:
+            query = Counts() if joined is None else GroupSums(np.where(place < 0, -1, joined[place]))
+            return self._read(query, e, chosen, LARGEST_SUM // (1 if joined is None else self._desk.bins))
+
+        return Purse(answer, Epsilon.of_nano(int(left.min())), self._desk.noise_sd, len(chosen), chosen)
+
+    def _read(self, query: Query, e: Epsilon, chosen: Bins, most: int) -> Ints:
+        """The query's value on the sums, each cut at a public bound, with noise bought by ``e`` of what was paid."""
+        self._require_held(chosen)
+        if (self._used[chosen] + e.nano > self._least[chosen]).any():
+            raise BudgetExceeded("the members of a pool have paid for less than is asked; drop its bins.")
+        scale = scale_of(query.sensitivity(self._desk.model), e.nano)
+        self._used[chosen] += e.nano
+        draws = query.size(chosen, self._desk.bins)
+        question = Question("read", scale, draws, chosen, (self.number, query), hides=True)
+        return self._desk.noisy(question, scale, lambda: query(np.minimum(self._sums, most), chosen))
+
+    def _require_held(self, chosen: Bins) -> None:
+        if not (self._size[chosen] > 0).all():
+            raise BadInput("only a bin that has absorbed something can be settled; look at size first.")
+
     def drop(self, bins: ArrayLike | None = None) -> None:
-        """Empty ``bins`` unread."""
+        """Empty ``bins``, read or unread."""
         chosen = self._chosen(bins)
         self._tell_nothing("drop", chosen)
         self._empty(chosen)
@@ -92,6 +127,7 @@ class Pool:
     def _empty(self, chosen: Bins) -> None:
         self._sums[chosen] = 0
         self._size[chosen] = 0
+        self._used[chosen] = 0
         self._reads_left[chosen] = self.reads
 
     def retire(self, last: int | None = None) -> None:
@@ -104,10 +140,12 @@ class Pool:
 
     def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
         public = {"size": self._size.copy(), "reads_left": self._reads_left.copy(), "least": self._least.copy()}
-        return public, {"sums": self._sums.copy()}
+        used = {"used": self._used.copy()} if self._used.any() else {}  # states of before there were purses have none
+        return public | used, {"sums": self._sums.copy()}
 
     def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
         self._size, self._reads_left, self._least = public["size"], public["reads_left"], public["least"]
+        self._used = public.get("used", np.zeros_like(self._size))
         if sealed is None:
             self.retire()
         else:

@@ -1,0 +1,74 @@
+"""Histogram methods by name, as commands and files write them: ``quadtree``, ``quadtree(split=4)``."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from penstock.errors import BadInput
+from penstock.histograms.adaptive import Adaptive
+from penstock.histograms.base import Histogram, Shape
+from penstock.histograms.laplace import Laplace
+from penstock.histograms.quadtree import Quadtree
+from penstock.parameters import at_least_one, nearest
+
+HISTOGRAMS: dict[str, type[Histogram]] = {"laplace": Laplace, "quadtree": Quadtree, "adaptive": Adaptive}
+WRITTEN = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*")
+
+
+def histogram_of(told: object) -> Histogram:
+    """A histogram method, given as one or by name.
+
+    >>> histogram_of("quadtree(split=4)")
+    Quadtree(split=4)
+    """
+    if isinstance(told, Histogram):
+        return told
+    written = WRITTEN.fullmatch(told) if isinstance(told, str) else None
+    if written is None or written[1].lower() not in HISTOGRAMS:
+        names = ", ".join(HISTOGRAMS)
+        raise BadInput(f"no histogram method is called {told!r}; there are {names}.{nearest(str(told), HISTOGRAMS)}")
+    kind = HISTOGRAMS[written[1].lower()]
+    return kind(**_parameters(kind, written[2] or ""))
+
+
+def _parameters(kind: type[Histogram], text: str) -> dict[str, Any]:
+    known = [each.name for each in fields(kind)]
+    try:
+        told = tomllib.loads("\n".join(text.split(",")))
+    except tomllib.TOMLDecodeError:
+        raise BadInput(f"parameters of a histogram method are written name=value; got {text!r}.") from None
+    for name in told:
+        if name not in known:
+            has = ", ".join(known) or "none"
+            raise BadInput(f"{kind.__name__} has no parameter {name!r}; it has {has}.{nearest(name, known)}")
+    return told
+
+
+def shape_of(told: Sequence[int] | str | int) -> Shape:
+    """The lengths of the dimensions of a domain, given as numbers or as text.
+
+    >>> shape_of("96x2x12")
+    (96, 2, 12)
+    """
+    try:
+        lengths = told.lower().split("x") if isinstance(told, str) else [told] if isinstance(told, int) else told
+        shape = tuple(int(length) for length in lengths)
+    except (TypeError, ValueError):
+        shape = ()
+    if not shape or isinstance(told, bool):
+        raise BadInput(f"a shape is written as its lengths, 96x2x12; got {told!r}.")
+    for length in shape:
+        at_least_one("every length of a shape", length)
+    return shape
+
+
+def require_shape(shape: Shape, bins: int) -> None:
+    """Refuse a shape that has not as many cells as there are bins."""
+    if math.prod(shape) != bins:
+        written = "x".join(map(str, shape))
+        raise BadInput(f"the shape {written} has {math.prod(shape)} cells, and there are {bins} bins; mend the shape.")

@@ -1,0 +1,46 @@
+"""A purse: what a histogram method is handed to ask from, instead of a curator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from penstock.desk import spendable
+from penstock.epsilon import Epsilon
+from penstock.errors import BadInput, BudgetExceeded
+from penstock.queries import Bins
+from penstock.types import Ints
+
+
+class Ask(Protocol):
+    """Answers a question about the cells of a histogram: the noisy sum of each group, or of each cell by itself."""
+
+    def __call__(self, e: Epsilon, labels: Ints | None, /) -> Ints: ...
+
+
+class Purse:
+    """Noisy sums over the cells of one histogram, for so much and no more.
+
+    Whoever holds it cannot ask anything else, nor of anything else. ``cells`` are the numbers of the cells if they are
+    a part of a larger histogram, else None. The histogram may be a snapshot, groups of its bins, or a pool.
+    """
+
+    def __init__(
+        self, answer: Ask, e: Epsilon, noise_sd: Callable[[Epsilon], float], size: int, cells: Bins | None = None
+    ) -> None:
+        self.remaining = spendable(e)
+        self.noise_sd = noise_sd  # of an answer that is bought by so much. Public
+        self.size = size
+        self.cells = cells
+        self._answer = answer
+
+    def __call__(self, e: Epsilon, labels: Ints | None = None) -> Ints:
+        """The noisy sum of each group of cells, for ``e``; ``labels`` gives the group of each, None: all are alone."""
+        if spendable(e) > self.remaining:
+            raise BudgetExceeded(f"a histogram method asked for {e} of the {self.remaining} it has left; divide less.")
+        if labels is not None and np.shape(labels) != (self.size,):
+            raise BadInput(f"labels must give each of {self.size} cells its group.")
+        self.remaining -= e
+        return self._answer(e, labels)
