@@ -11,7 +11,7 @@ from rich.markup import escape
 from penstock import streams
 from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave
-from penstock.cli.settings import require_same_width
+from penstock.cli.settings import require_same_origin
 from penstock.post import SlidingSum
 from penstock.store import Archive
 from penstock.store.copying import copy
@@ -57,7 +57,7 @@ def export(
             progress("Exporting", account.t) as show,
         ):
             archive.require_output(account, sink.last or 0, sink.link)
-            require_same_width(output, sink.mechanism, sliding.named(account.mechanism))
+            require_same_origin(output, sink.mechanism, sliding.named(account.mechanism))
             begin = max(min(after, account.t), (sink.last or 0) if sink.keeps else 0)
             for release in archive.published(account, after=max(begin - sliding.reach, 0)):
                 if release.cause is not Cause.ADOPTED:

@@ -12,7 +12,7 @@ from rich.markup import escape
 from penstock import streams
 from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave, several
-from penstock.cli.settings import Settings, from_toml, overridden, parameters_of, require_same_width
+from penstock.cli.settings import Settings, from_toml, overridden, parameters_of, require_same_origin
 from penstock.cli.stopping import StoppableSource
 from penstock.desk import require_accounted
 from penstock.epsilon import Epsilon
@@ -156,7 +156,7 @@ def _published(settings: Settings) -> Summary:
         streams.write(settings.output, source.bins, form=settings.output_format) as sink,
         progress("Publishing, time unit") as show,
     ):
-        require_same_width(settings.output, sink.mechanism, settings.sliding().named(type(made).__name__))
+        require_same_origin(settings.output, sink.mechanism, settings.sliding().named(type(made).__name__))
         summary.before = summary.t = publisher.t
         for release in publisher.run(source, sink, post=[settings.sliding()], gaps=settings.gaps):
             summary.count(release)

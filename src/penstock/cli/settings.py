@@ -54,7 +54,7 @@ class Settings:
             raise BadInput("a population_epsilon belongs to a population; name it, or leave both out.")
         self.sliding()
         self._require_presence()
-        self._require_different_files()
+        require_different_files({name: getattr(self, name) for name in PATHS})
         Calendar(self.every)
 
     def _require_presence(self) -> None:
@@ -64,15 +64,6 @@ class Settings:
             raise BadInput("m-context protects those who are present; list them in a file: --presence present.csv.")
         if self.presence and not wanted and self.model["name"] in MODELS:  # else that is what is wrong
             raise BadInput(f"a list of who is present is for m-context; under {self.model['name']} leave it out.")
-
-    def _require_different_files(self) -> None:
-        """Refuse to write where something else is read or kept."""
-        named = {name: getattr(self, name) for name in PATHS}
-        paths = [(name, Path(path).resolve()) for name, path in named.items() if path and path != STANDARD]
-        for i, (name, path) in enumerate(paths):
-            for other, same in paths[:i]:
-                if path == same:
-                    raise BadInput(f"{name} and {other} are the same file, {path}; name another one.")
 
     def sliding(self) -> SlidingSum:
         """What is done to releases before they are written; sums of one unit are the unit."""
@@ -95,23 +86,36 @@ class Settings:
         return catalogue.made(str(parameters.pop("name", usual)), parameters, model)
 
 
-def require_same_width(output: str, written: str, following: str) -> None:
+def require_different_files(named: Mapping[str, str | None]) -> None:
+    """Refuse to write where something else is read or kept."""
+    paths = [(name, Path(path).resolve()) for name, path in named.items() if path and path != STANDARD]
+    for i, (name, path) in enumerate(paths):
+        for other, same in paths[:i]:
+            if path == same:
+                raise BadInput(f"{name} and {other} are the same file, {path}; name another one.")
+
+
+def require_same_origin(output: str, written: str, following: str) -> None:
     """Refuse to go on with an output whose last row comes from something else than what would follow."""
     if written not in ("", following):
         raise BadInput(f"the rows of {output} are of {written}, not of {following}; name another output.")
 
 
-def from_toml(path: Path) -> Settings:
-    """Settings from a file; paths in it are relative to its folder."""
+def read_toml(path: Path, hint: str = "") -> dict[str, Any]:
+    """What a TOML file says; ``hint`` is what to do if it is something else."""
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as fault:
         raise BadInput(f"the file {path} cannot be read: {fault.strerror}.") from None
     except UnicodeDecodeError:
         raise BadInput(f"the file {path} is not UTF-8 text; save it as such.") from None
     except ValueError as fault:  # a number of thousands of digits is not even a TOMLDecodeError
-        hint = "" if path.suffix == ".toml" else " If it holds the counts, write --input before it."
         raise BadInput(f"the file {path} is not valid TOML: {str(fault)[:1].lower()}{str(fault)[1:]}.{hint}") from None
+
+
+def from_toml(path: Path) -> Settings:
+    """Settings from a file; paths in it are relative to its folder."""
+    told = read_toml(path, "" if path.suffix == ".toml" else " If it holds the counts, write --input before it.")
     known = [each.name for each in fields(Settings)]
     for key in told:
         if key not in known:

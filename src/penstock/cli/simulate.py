@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,9 +13,10 @@ import typer
 from rich.table import Table
 
 from penstock import catalogue
-from penstock.cli import options, picture
+from penstock.cli import options, picture, target
 from penstock.cli.console import as_json, progress, results, several
 from penstock.cli.settings import parameters_of
+from penstock.cli.target import LONGEST_HORIZON, Again, Target
 from penstock.cli.trial import Trial, tried
 from penstock.errors import BadInput, NotProven
 from penstock.mechanisms.base import Mechanism
@@ -43,6 +46,7 @@ def simulate(
     width: Annotated[int, typer.Option(help="Judge sums over so many units.")] = 1,
     trials: Annotated[int, typer.Option(help="How often to try.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of streams and noise.")] = 1,
+    target_error: Annotated[float | None, typer.Option(help=target.HELP, callback=target.sane)] = None,
     to: options.Picture = None,
     json: options.Json = False,
 ) -> None:
@@ -57,14 +61,20 @@ def simulate(
     chosen = [mechanism] if mechanism else list(catalogue.mechanisms())
     made = {key: found for key in chosen if (found := _made(key, parameters, law, only=mechanism is not None))}
     shape = Shape(_kind(kind, law), bins, _within_horizon(length, law), mean)
-    outcomes = _all_tried(made, [shape.stream(seed + i) for i in range(_several(trials))], seed, width)
+    outcomes = _all_tried(made, shape.streams(seed, _several(trials)), seed, width)
     rows = sorted((_row(key, tries, law) for key, tries in outcomes.items()), key=lambda row: row["mean_error"])
-    if json:
-        about = {"stream": shape.kind, "bins": bins, "length": shape.length, "width": width, "simulated": True}
+    about = {"stream": shape.kind, "bins": bins, "length": shape.length, "width": width, "simulated": True}
+    title = f"{shape}{'' if width == 1 else f', sums over {width}'}; {_promise(law)}"
+    if target_error is not None:
+        sought = Target(target_error, law, trials, _windows(length, law, shape))
+        again = Again(
+            parameters_of(parameters) if mechanism else {}, _streams(shape, length, seed, trials), seed, width
+        )
+        target.show(sought, sought.rows(outcomes, again), title, about if json else None)
+    elif json:
         as_json(about | {"mechanisms": rows})
     else:
-        judged = "" if width == 1 else f", sums over {width}"
-        results.print(_table(f"{shape}{judged}; {_promise(law)}", rows))
+        results.print(_table(title, rows))
     if to:
         best = rows[0]["mechanism"]
         _draw(outcomes[best][0], f"{best} on a made-up {shape.kind} stream, {_promise(law)}", to)
@@ -98,6 +108,19 @@ def _within_horizon(length: int | None, law: PrivacyModel) -> int:
     return length if length is not None else law.window if law.horizon_bound else USUAL_LENGTH
 
 
+def _windows(length: int | None, law: PrivacyModel, shape: Shape) -> range:
+    """Which windows to look at: none that a made-up stream does not fill, and no horizon that is too short for it."""
+    if law.horizon_bound:
+        return range(length or 1, max(LONGEST_HORIZON, law.window) + 1)
+    return range(1, max(shape.length, law.window) + 1)
+
+
+def _streams(shape: Shape, length: int | None, seed: int, trials: int) -> Callable[[PrivacyModel], list[Stream]]:
+    """The streams to try under a law: with a horizon they are as long as that, if nothing else was told."""
+    made = lru_cache(maxsize=8)(lambda units: replace(shape, length=units).streams(seed, trials))
+    return lambda law: made(_within_horizon(length, law))
+
+
 def _several(trials: int) -> int:
     if trials < 1:
         raise BadInput(f"at least one trial is needed; got {trials}.")
@@ -115,6 +138,10 @@ class Shape:
 
     def __str__(self) -> str:
         return f"{several(self.length, 'unit')} of made-up {self.kind} streams, {several(self.bins, 'bin')}"
+
+    def streams(self, seed: int, trials: int) -> list[Stream]:
+        """As many made-up streams of this shape, from one seed after another."""
+        return [self.stream(seed + i) for i in range(trials)]
 
     def stream(self, seed: int) -> Stream:
         """A made-up stream of this shape."""

@@ -5,16 +5,19 @@ from penstock.streams.files import read, text_format, write
 from penstock.streams.frames import FrameSource
 from penstock.streams.generators import GENERATORS, crowd, synthetic
 from penstock.streams.memory import Stream
+from penstock.streams.releases import Releases, read_releases
 from penstock.streams.source import Source
 
 __all__ = [
     "GENERATORS",
     "Calendar",
     "FrameSource",
+    "Releases",
     "Source",
     "Stream",
     "crowd",
     "read",
+    "read_releases",
     "synthetic",
     "text_format",
     "write",

@@ -9,7 +9,7 @@ from pathlib import Path
 from penstock.errors import BadInput
 from penstock.streams.formats import Csv, Format, Jsonl
 from penstock.streams.frames import ParquetSource
-from penstock.streams.lines import STANDARD, open_bytes
+from penstock.streams.lines import STANDARD, called, open_bytes
 from penstock.streams.presence import Attendance, Attended
 from penstock.streams.sinks import FileSink, ParquetSink, StreamSink, unwritable
 from penstock.streams.source import Source
@@ -41,9 +41,8 @@ def _counts(name: str, form: str | None, time: str | None) -> Source:
     kind = format_of(name, form)
     if kind == "parquet":
         return ParquetSource(name, time=time)
-    shown = "standard input" if name == STANDARD else Path(name).name
     source = CsvSource if kind == "csv" else JsonlSource
-    return source(open_bytes(name), shown, time=time, live=_is_live(name))
+    return source(open_bytes(name), called(name), time=time, live=_is_live(name))
 
 
 def _attendance(name: str, *, live: bool) -> Attendance:

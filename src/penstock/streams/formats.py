@@ -1,30 +1,41 @@
-"""Releases as lines of text."""
+"""Releases as lines of text, and back."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
+from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
-from penstock.types import Kind, Published
+from penstock.types import Cause, Kind, Published, as_unit
 
 AFTER_BINS = ("kind", "noise_sd", "charged", "remaining", "cause", "mechanism", "version", "sequence", "link")
+UNREADABLE = (ValueError, KeyError, TypeError, OverflowError)  # what a row that is no release does to a format
 
 
 class Format(Protocol):
-    """How releases are written as lines. A line begins with ``start``, as far as that is the same for all."""
+    """How releases are written as lines. A line begins with ``start``, as far as that is the same for all.
+
+    ``release`` takes a row as it was read, and gives back the release that was written; anything else is UNREADABLE.
+    """
 
     start: str
+    bins: tuple[str, ...]
 
     def header(self) -> str: ...
     def line(self, release: Published) -> str: ...
+    def row(self, line: str) -> Any: ...
     def source(self, line: str) -> tuple[int, str, str]:
         """Unit, link and mechanism of a release that was written as this line."""
+
+    def release(self, row: Any) -> Published: ...
 
 
 class Csv:
@@ -38,7 +49,16 @@ class Csv:
             raise BadInput(
                 f'a bin called "{min(clash)}" would clash with a column of the output; rename it, or use JSONL.'
             )
+        self.bins = tuple(bins)
         self._columns = ["t", "unit", *bins, *AFTER_BINS]
+
+    @staticmethod
+    def of_columns(names: Sequence[str]) -> Csv:
+        """The format that has columns of these names; a ValueError if none has."""
+        bins = tuple(names[2 : -len(AFTER_BINS)])
+        if not bins or tuple(names) != ("t", "unit", *bins, *AFTER_BINS):
+            raise ValueError
+        return Csv(bins)
 
     def header(self) -> str:
         return _row(self._columns)
@@ -47,11 +67,21 @@ class Csv:
         about = [";".join(kinds(release)), ";".join(map(repr, shortened(release.noise_sd)))]
         return _row([release.label, release.t, *release.values.tolist(), *about, *provenance(release).values()])
 
+    def row(self, line: str) -> list[str]:
+        return next(csv.reader([line]))
+
     def source(self, line: str) -> tuple[int, str, str]:
-        row = next(csv.reader([line]))
+        row = self.row(line)
         if len(row) != len(self._columns):
             raise ValueError
         return int(row[1]), row[-1], row[self._columns.index("mechanism")]
+
+    def release(self, row: Sequence[Any]) -> Published:
+        label, unit, *values = row[: -len(AFTER_BINS)]
+        about = dict(zip(AFTER_BINS, row[-len(AFTER_BINS) :], strict=True))
+        if len(values) != len(self.bins):
+            raise ValueError
+        return _published({"stream": "", "t": label, "unit": unit} | about, values)
 
 
 class Jsonl:
@@ -60,20 +90,29 @@ class Jsonl:
     start = '{"stream": '
 
     def __init__(self, bins: Sequence[str]) -> None:
-        self._bins = bins
+        self.bins = tuple(bins)
 
     def header(self) -> str:
         return ""
 
     def line(self, release: Published) -> str:
-        values = dict(zip(self._bins, release.values.tolist(), strict=True))
+        values = dict(zip(self.bins, release.values.tolist(), strict=True))
         start = {"stream": release.stream, "t": release.label, "unit": release.t, "values": values}
         about = {"kind": _alone(kinds(release)), "noise_sd": _alone(shortened(release.noise_sd))}
         return json.dumps(start | about | provenance(release), ensure_ascii=False) + "\n"
 
+    def row(self, line: str) -> Any:
+        return json.loads(line)
+
     def source(self, line: str) -> tuple[int, str, str]:
-        row = json.loads(line)
+        row = self.row(line)
         return int(row["unit"]), str(row["link"]), str(row["mechanism"])
+
+    def release(self, row: Mapping[str, Any]) -> Published:
+        values = row["values"]
+        if len(values) != len(self.bins):
+            raise ValueError
+        return _published(row, [values[name] for name in self.bins])
 
 
 def kinds(release: Published) -> list[str]:
@@ -98,6 +137,43 @@ def provenance(release: Published) -> dict[str, Any]:
         "sequence": release.sequence,
         "link": release.link,
     }
+
+
+def _published(row: Mapping[str, Any], values: Sequence[Any]) -> Published:
+    """The release that was written as this row: numbers may be text, and what all bins share may be said once."""
+    kind = [Kind[_text(name).upper()] for name in _listed(row["kind"])]
+    noise_sd = [float(each) for each in _listed(row["noise_sd"])]
+    return Published(
+        t=as_unit(_whole(row["unit"])),
+        values=np.array([_whole(value) for value in values], np.int64),
+        kind=np.full(len(values), kind, np.int8),  # one for all, or as many as there are values
+        noise_sd=np.full(len(values), noise_sd, np.float64),
+        charged=Epsilon(_text(row["charged"])),
+        stream=_text(row["stream"]),
+        label=_text(row["t"]),
+        cause=Cause(row["cause"]),
+        remaining=Epsilon(_text(row["remaining"])),
+        sequence=_whole(row["sequence"]),
+        mechanism=_text(row["mechanism"]),
+        version=_text(row["version"]),
+        link=_text(row["link"]),
+    )
+
+
+def _listed(said: Any) -> list[Any]:
+    if isinstance(said, str):
+        return said.split(";")
+    return said if isinstance(said, list) else [said]
+
+
+def _whole(value: Any) -> int:
+    return int(value) if isinstance(value, str) else operator.index(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
 
 
 def _alone(values: list[Any]) -> Any:

@@ -59,10 +59,7 @@ class ParquetSource(FrameSource):
     """The rows of a Parquet file, a batch at a time."""
 
     def __init__(self, path: str, *, time: str | None = None) -> None:
-        try:
-            self._file = parquet().ParquetFile(path)
-        except (OSError, ValueError):
-            raise BadInput(f"the input {path} cannot be read as a Parquet file; check its path and content.") from None
+        self._file = open_parquet(path)
         self._begin(list(self._file.schema_arrow.names), time, Path(path).name)
 
     def _chunks(self) -> Iterable[Any]:
@@ -80,6 +77,14 @@ def parquet() -> Any:
         return importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise BadInput('a Parquet file needs pyarrow; install it with: pip install "penstock[parquet]".') from None
+
+
+def open_parquet(path: str) -> Any:
+    """A Parquet file, to read."""
+    try:
+        return parquet().ParquetFile(path)
+    except (OSError, ValueError):
+        raise BadInput(f"the input {path} cannot be read as a Parquet file; check its path and content.") from None
 
 
 def _narwhal(frame: Any) -> Any:

@@ -16,6 +16,8 @@ from penstock.errors import BadInput, BadRow
 STANDARD = "-"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
+csv.field_size_limit(2**30)  # characters; the kinds of all bins are one cell
+
 
 def open_bytes(path: str) -> IO[bytes]:
     """A file, unpacked if its name ends in .gz, or standard input."""
@@ -27,12 +29,21 @@ def open_bytes(path: str) -> IO[bytes]:
         raise BadInput(f"the input {path} cannot be read: {fault.strerror}.") from None
 
 
-class Lines:
-    """A file of lines. ``name`` is what errors call it, ``live`` says that its last line may still be being written."""
+def called(path: str) -> str:
+    """What errors call a file."""
+    return "standard input" if path == STANDARD else Path(path).name
 
-    def __init__(self, file: IO[bytes], name: str, *, live: bool = False) -> None:
+
+class Lines:
+    """A file of lines. ``name`` is what errors call it, ``live`` says that its last line may still be being written.
+
+    A last line that is not finished is refused where it is ``live``; with ``torn`` it is left out anywhere.
+    """
+
+    def __init__(self, file: IO[bytes], name: str, *, live: bool = False, torn: bool = False) -> None:
         self.name = name
         self.live = live
+        self.torn = torn
         self._file = file
 
     def close(self) -> None:
@@ -45,6 +56,8 @@ class Lines:
         number = 0
         try:
             for number, line in enumerate(self._file, start=1):
+                if self.torn and not line.endswith(b"\n"):
+                    return
                 if self.live and not line.endswith(b"\n"):
                     raise BadRow(f"{self.name}, line {number} is not finished; end it with a line break.")
                 yield line.removeprefix(BYTE_ORDER_MARK if number == 1 else b"").decode()

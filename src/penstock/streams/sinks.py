@@ -18,7 +18,7 @@ from typing import IO, Any, Self
 import numpy as np
 
 from penstock.errors import BadInput, PenstockError
-from penstock.streams.formats import AFTER_BINS, Csv, Format, provenance
+from penstock.streams.formats import AFTER_BINS, UNREADABLE, Csv, Format, provenance
 from penstock.streams.frames import parquet
 from penstock.types import Kind, Published
 
@@ -75,6 +75,7 @@ class FileSink:
         self._format = form
         self.last: int | None = 0
         self.link = ""
+        self._row = ""  # the last one that was there
         try:
             # without a buffer, so that what cannot be written is told at once
             self._file: IO[bytes] = path.open("r+b" if path.exists() else "x+b", buffering=0)
@@ -107,9 +108,18 @@ class FileSink:
 
     def _read_last(self, line: bytes) -> None:
         try:
-            self.last, self.link, self.mechanism = self._format.source(line.decode())
-        except (ValueError, KeyError, TypeError, csv.Error):
+            self._row = line.decode()
+            self.last, self.link, self.mechanism = self._format.source(self._row)
+        except (*UNREADABLE, csv.Error):
             raise self._foreign() from None
+
+    def ended_with(self, release: Published) -> bool:
+        """Whether the last row that was there has the unit, the link and the values of this release."""
+        try:
+            found = self._format.release(self._format.row(self._row))
+        except UNREADABLE:
+            return False
+        return (found.t, found.link) == (release.t, release.link) and np.array_equal(found.values, release.values)
 
     def _line_before(self, end: int) -> bytes:
         """What lies between the last line break before ``end``, and ``end``."""
