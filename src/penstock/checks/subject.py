@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,13 +35,15 @@ class Subject:
     mechanism: type[Mechanism]
     model: PrivacyModel
     kernel: Kernel = field(default_factory=Kernel)
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # besides those of the example
 
     def __str__(self) -> str:
-        return f"{self.mechanism.__name__} under {self.model}"
+        told = "".join(f", {name}={value}" for name, value in self.parameters.items())
+        return f"{self.mechanism.__name__}{told} under {self.model}"
 
     def make(self) -> Mechanism:
         """A fresh instance. Whether it is proven is a check of its own."""
-        return self.mechanism.example(self.model, allow_unproven=True)
+        return self.mechanism.example(self.model, allow_unproven=True, **self.parameters)
 
     def start(self, noise: Noise, *, bins: int = BINS, **options: Any) -> Mechanism:
         """A fresh instance on a fresh curator."""

@@ -53,7 +53,8 @@ class Tree:
 
     def above(self, level: int, values: Floats | Ints) -> Floats:
         """The sums of the values of a level over the children of each node of the next."""
-        sums: Floats = np.bincount(self.parents[level], values.astype(np.float64), self.sizes[level + 1])
+        sums = np.zeros(self.sizes[level + 1])
+        np.add.at(sums, self.parents[level], values)
         return sums
 
     def order(self) -> Ints:
