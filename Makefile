@@ -1,11 +1,11 @@
-# make demo . make test . make check . make bench . make papers . make retroactive . make crash: each makes the environment it needs.
+# make demo . make test . make check . make bench . make papers . make retroactive . make ranges . make crash: each makes the environment it needs.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCE := pyproject.toml
 DATA   ?= $(PENSTOCK_DATA)
 
-.PHONY: help demo test check bench papers retroactive crash clean
+.PHONY: help demo test check bench papers retroactive ranges crash clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -48,6 +48,9 @@ papers: $(VENV)/.test ## compare errors with published ones on the streams in DA
 
 retroactive: $(VENV)/.test ## compare RG with publishing always, on made-up streams and those in DATA=folder, a few minutes
 	$(BIN)/python -m penstock.bench.retroactive --data "$(DATA)"
+
+ranges: $(VENV)/.test ## compare histogram methods by range counts, and see how often noise intervals hold; draws ranges.png
+	$(BIN)/python -m penstock.bench.ranges --data "$(DATA)" --figure ranges.png
 
 crash: $(VENV)/.test ## kill publishers at every point where it hurts, and 250 times anywhere
 	$(BIN)/python -m penstock.audit.crash --kills 250

@@ -10,10 +10,11 @@
 Besides the names below, every mechanism is here under the name of its class (``ps.Uniform``, ``ps.SPAS``, ...).
 """
 
-from penstock import post, streams
+from penstock import asking, histograms, post, streams
 from penstock.catalogue import by_class_name as __getattr__
 from penstock.catalogue import mechanism, mechanisms
 from penstock.curator import Curator
+from penstock.domain import Domain
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BudgetExceeded, NotProven, PenstockError, StoreError
 from penstock.ledger import Ledger, Population
@@ -30,6 +31,7 @@ __all__ = [
     "BudgetExceeded",
     "Curator",
     "DeltaNeighbourhood",
+    "Domain",
     "Epsilon",
     "EventLevel",
     "Kind",
@@ -53,6 +55,8 @@ __all__ = [
     "UserLevel",
     "WEvent",
     "__getattr__",
+    "asking",
+    "histograms",
     "mechanism",
     "mechanisms",
     "new_key",

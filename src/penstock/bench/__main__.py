@@ -27,6 +27,7 @@ def main() -> int:
             speed.step("pegasus", speed.EVENTS, 1000, "bursts", bar=20),
             speed.step("ada_pub", speed.EVENTS, 1000, "bursts", bar=20),
             speed.searching_the_past(),
+            speed.quadtree(1024),
             speed.against_plain(1, bar=5),
             speed.against_plain(64, bar=50),
             speed.timing_leak(),

@@ -15,6 +15,7 @@ from penstock.cli.console import messages
 from penstock.cli.demo import demo
 from penstock.cli.mechanisms import mechanisms
 from penstock.cli.post import post
+from penstock.cli.query import query, table
 from penstock.cli.run import run as run_command
 from penstock.cli.simulate import simulate
 from penstock.errors import PenstockError
@@ -23,7 +24,7 @@ app = typer.Typer(
     no_args_is_help=True, help="Publish statistics about people continuously, without publishing the people."
 )
 app.command(name="run")(run_command)
-for command in (simulate, mechanisms, post, export, backup, demo):
+for command in (simulate, mechanisms, post, export, backup, demo, query, table):
     app.command()(command)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(key.app, name="key")

@@ -12,7 +12,7 @@ from rich.markup import escape
 from penstock import streams
 from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave, several
-from penstock.cli.settings import Settings, from_toml, overridden, parameters_of, require_same_origin
+from penstock.cli.settings import Settings, from_toml, overridden, parameters_of, require_same_origin, shaped
 from penstock.cli.stopping import StoppableSource
 from penstock.desk import require_accounted
 from penstock.epsilon import Epsilon
@@ -115,8 +115,8 @@ def run(
 
 def _check(settings: Settings) -> None:
     """Read every row as a run would, in the calendar of the stream if it is there already."""
-    made = settings.made()
-    source = settings.source()
+    made, source = settings.made(), settings.source()
+    made = shaped(made, source.bins)
     calendar = Calendar(settings.every, gaps=settings.gaps)
     if Path(settings.store).exists():
         with Archive(settings.store, head=settings.head) as archive:
@@ -134,7 +134,7 @@ def _check(settings: Settings) -> None:
     if isinstance(made.model, MContext) and len(users) > made.model.max_users:
         raise BadInput(f"more than {made.model.max_users} users are listed; raise --max-users.")
     span = f", {times[0]} to {times[-1]}" if times else ""
-    law = f"{type(made).__name__} with {made.model.epsilon} {_stretch(made.model)}"
+    law = f"{made.title} with {made.model.epsilon} {_stretch(made.model)}"
     messages.print(
         f"fine: {several(len(times), 'row')}{escape(span)}, {several(len(source.bins), 'bin')}; {law}; nothing spent."
     )
@@ -149,18 +149,19 @@ def _stretch(model: PrivacyModel) -> str:
 def _published(settings: Settings) -> Summary:
     """Check everything, then publish."""
     made, summary = settings.made(), Summary(settings.name)
-    with (
-        StoppableSource(settings.source()) as source,
-        Store(settings.store, key=settings.key, head=settings.head) as store,
-        _opened(settings, made, store, source.bins) as publisher,
-        streams.write(settings.output, source.bins, form=settings.output_format) as sink,
-        progress("Publishing, time unit") as show,
-    ):
-        require_same_origin(settings.output, sink.mechanism, settings.sliding().named(type(made).__name__))
-        summary.before = summary.t = publisher.t
-        for release in publisher.run(source, sink, post=[settings.sliding()], gaps=settings.gaps):
-            summary.count(release)
-            show(release.t)
+    with StoppableSource(settings.source()) as source:
+        made = shaped(made, source.bins)
+        with (
+            Store(settings.store, key=settings.key, head=settings.head) as store,
+            _opened(settings, made, store, source.bins) as publisher,
+            streams.write(settings.output, source.bins, form=settings.output_format) as sink,
+            progress("Publishing, time unit") as show,
+        ):
+            require_same_origin(settings.output, sink.mechanism, settings.sliding().named(made.title))
+            summary.before = summary.t = publisher.t
+            for release in publisher.run(source, sink, post=[settings.sliding()], gaps=settings.gaps):
+                summary.count(release)
+                show(release.t)
         summary.stopped = source.signal is not None
     if source.signal is not None:
         _report(summary, settings, json=False)

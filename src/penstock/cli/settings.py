@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from penstock import catalogue
+from penstock.domain import Domain
 from penstock.errors import BadInput
+from penstock.histograms import Laplace
+from penstock.histograms.catalogue import require_shape
 from penstock.mechanisms.base import Mechanism
 from penstock.models import MODELS, MContext, model_of
 from penstock.parameters import nearest
@@ -93,6 +96,16 @@ def require_different_files(named: Mapping[str, str | None]) -> None:
         for other, same in paths[:i]:
             if path == same:
                 raise BadInput(f"{name} and {other} are the same file, {path}; name another one.")
+
+
+def shaped(made: Mechanism, bins: Sequence[str]) -> Mechanism:
+    """The mechanism with the shape that names like ``age=17&sex=f`` tell, if its method can use one and has none."""
+    if made.shape is not None:
+        require_shape(made.shape, len(bins))
+    if made.shape is not None or isinstance(made.histogram, Laplace):
+        return made
+    domain = Domain.of_bins(bins)
+    return made if domain.is_plain else replace(made, shape=domain.shape)
 
 
 def require_same_origin(output: str, written: str, following: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -17,6 +17,7 @@ from penstock.histograms.quadtree import Quadtree
 from penstock.parameters import at_least_one, nearest
 
 HISTOGRAMS: dict[str, type[Histogram]] = {"laplace": Laplace, "quadtree": Quadtree, "adaptive": Adaptive}
+TITLE = re.compile(r"\w+(?: by (\w+(?:\([^()]*\))?)(?: (\d+(?:x\d+)*))?)?")
 WRITTEN = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*")
 
 
@@ -65,6 +66,29 @@ def shape_of(told: Sequence[int] | str | int) -> Shape:
     for length in shape:
         at_least_one("every length of a shape", length)
     return shape
+
+
+def titled(mechanism: str, parameters: Mapping[str, Any]) -> str:
+    """What releases are said to come from: a mechanism, and how it measures histograms if not as usual.
+
+    >>> titled("Uniform", {"histogram": "quadtree(split=4)", "shape": [32, 32]})
+    'Uniform by quadtree(split=4) 32x32'
+    """
+    method, shape = parameters.get("histogram"), parameters.get("shape")
+    lengths = f" {'x'.join(map(str, shape))}" if shape else ""
+    return f"{mechanism} by {method or Laplace()}{lengths}" if method or shape else mechanism
+
+
+def measured_by(title: str) -> tuple[Histogram, Shape | None] | None:
+    """How histograms of this origin were measured, and the shape of their domain if that is known.
+
+    None if nobody can tell, because they were processed afterwards.
+    """
+    told = TITLE.fullmatch(title)
+    if told is None:
+        return None
+    method, shape = told[1], told[2]
+    return (histogram_of(method) if method else Laplace()), (shape_of(shape) if shape else None)
 
 
 def require_shape(shape: Shape, bins: int) -> None:

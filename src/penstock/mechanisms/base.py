@@ -20,7 +20,7 @@ from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput, BadState, NotProven
 from penstock.histograms import Histogram, Laplace, Measured
 from penstock.histograms.base import Shape
-from penstock.histograms.catalogue import histogram_of, require_shape, shape_of
+from penstock.histograms.catalogue import histogram_of, require_shape, shape_of, titled
 from penstock.models import PrivacyModel
 from penstock.parameters import of_kind
 from penstock.primitives.pool import Pool
@@ -99,6 +99,11 @@ class Mechanism(ABC):
         differing = {name: value for name, value in chosen.items() if value != usual[name]}
         return {name: _plain(value) for name, value in differing.items()}
 
+    @property
+    def title(self) -> str:
+        """What its releases are said to come from."""
+        return titled(type(self).__name__, self.parameters)
+
     # ---- for authors ------------------------------------------------------------------------------------------------
 
     def validate(self) -> None:
@@ -124,7 +129,11 @@ class Mechanism(ABC):
     ) -> Measured:
         """What the histogram method finds for ``e``: of all bins, of those in ``bins``, or of groups of bins."""
         purse = self.curator.purse(snapshot, e, bins, labels)
-        return self.histogram.measure(purse, self.domain if labels is None else (purse.size,), e)
+        if labels is None:
+            return self.histogram.measure(purse, self.domain, e)
+        measured = self.histogram.measure(purse, (purse.size,), e)
+        alone = isinstance(self.histogram, Laplace)  # else groups are measured together with others, in a row
+        return measured if alone else measured._replace(kind=Kind.GROUPED)
 
     def settled(self, pool: Pool, bins: Mask | None = None) -> Measured:
         """What the histogram method finds in a pool, which is emptied."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from penstock.epsilon import Epsilon
+from penstock.histograms.catalogue import titled
 from penstock.store.record import Entry, Source
 from penstock.types import Published
 
@@ -26,6 +28,12 @@ class Account:
     link: bytes
     headed: int = 0
     announced: int = 0
+
+    @classmethod
+    def declared(cls, number: int, name: str, said: Mapping[str, Any], t: int, link: bytes, announced: int) -> Account:
+        """The account of a stream that was begun with this declaration."""
+        origin = titled(said["mechanism"], said["parameters"])
+        return cls(number, name, origin, len(said["bins"]), t, link, announced=announced)
 
 
 class Intent(NamedTuple):

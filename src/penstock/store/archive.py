@@ -76,8 +76,8 @@ class Archive:
         row = self._stream(name)
         last = self._select("SELECT t, link FROM releases WHERE stream = ? ORDER BY t DESC LIMIT 1", row.number)
         with plainly(self.path):
-            said, (t, link) = row.declaration(), last or (0, row.link)
-            return Account(row.number, name, said["mechanism"], len(said["bins"]), t, bytes(link), announced=announced)
+            t, link = last or (0, row.link)
+            return Account.declared(row.number, name, row.declaration(), t, bytes(link), announced)
 
     def streams(self) -> dict[str, Declaration]:
         """The declaration of every stream."""

@@ -1,0 +1,135 @@
+"""Range counts: how many records lie in some bins, during some time, as far as releases tell.
+
+A noise interval says how far the drawn noise alone may have moved a sum. It is no confidence interval for the count
+unless every value is fresh: what a republished value has missed since, or how uneven a group is, no noise tells. So
+only sums of fresh values get one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import BadInput
+from penstock.histograms import Histogram, Laplace
+from penstock.histograms.base import Shape
+from penstock.histograms.catalogue import measured_by
+from penstock.parameters import within
+from penstock.theory.sums import half_width
+from penstock.types import Floats, Kind, Mask, Published, Release
+
+USUAL_CONFIDENCE = 0.95
+Method: TypeAlias = tuple[Histogram, Shape]
+UNTOLD = {
+    Kind.REPUBLISHED: "republished, and what has changed since is not known",
+    Kind.GROUPED: "measured together with others, and how evenly they share is not known",
+    Kind.ESTIMATED: "estimated from several units, and how they differ is not known",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A count, and what is known about it.
+
+    ``noise_sd`` is the standard deviation of the noise in it, ``low`` and ``high`` are the ends of its noise interval;
+    all None where noise is not all that can be wrong with it, and then ``warning`` says what else. ``values`` is how
+    many published values were added up, ``fresh`` how many of them are fresh.
+    """
+
+    value: int
+    values: int
+    fresh: int
+    confidence: float
+    noise_sd: float | None = None
+    low: int | None = None
+    high: int | None = None
+    warning: str = ""
+
+
+def count(
+    releases: Release | Iterable[Release],
+    where: Mask | None = None,
+    *,
+    histogram: Histogram | None = None,
+    shape: Shape | None = None,
+    confidence: float = USUAL_CONFIDENCE,
+) -> Answer:
+    """How many records the bins in ``where`` (all, if not told) hold, in all of the releases together.
+
+    ``histogram`` and ``shape`` are those of the mechanism; releases that were stored tell by themselves.
+
+    >>> from penstock.epsilon import Epsilon
+    >>> release = Release(1, np.array([120, 80, 7]), np.zeros(3, np.int8), np.full(3, 14.1), Epsilon("0.1"))
+    >>> answer = count(release, np.array([True, True, False]), histogram=Laplace())
+    >>> answer.value, answer.low, answer.high
+    (200, 159, 241)
+    """
+    within("confidence", confidence, 0, 1)
+    asked = [releases] if isinstance(releases, Release) else list(releases)
+    if not asked:
+        raise BadInput("there is no release of that time; ask about units that were published.")
+    chosen = np.ones(len(asked[0].values), np.bool_) if where is None else np.asarray(where, np.bool_)
+    for release in asked:
+        if len(release.values) != len(chosen):
+            raise BadInput(f"a release has {len(release.values)} bins, and {len(chosen)} are asked about.")
+    kinds = np.array([release.kind[chosen] for release in asked])
+    total = sum(int(release.values[chosen].sum(dtype=object)) for release in asked) if chosen.any() else 0
+    plain = Answer(total, kinds.size, int((kinds == Kind.FRESH).sum()), confidence)
+    warning = _untold(kinds)
+    if warning:
+        return replace(plain, warning=warning)
+    methods = {_method(release, histogram, shape) for release in asked}
+    method = methods.pop()
+    if methods or method is None:
+        return replace(plain, warning=_unknown(asked))
+    return _with_interval(plain, asked, chosen, *method)
+
+
+def _untold(kinds: NDArray[np.int8]) -> str:
+    """What is not known about values that are not fresh."""
+    parts = [f"{int((kinds == kind).sum())} are {said}" for kind, said in UNTOLD.items() if (kinds == kind).any()]
+    return f"of {kinds.size} values {'; '.join(parts)}." if parts else ""
+
+
+def _method(release: Release, histogram: Histogram | None, shape: Shape | None) -> Method | None:
+    """How a release was measured, in a domain of which shape."""
+    told = measured_by(release.mechanism) if isinstance(release, Published) else (histogram, shape)
+    if told is None or told[0] is None:
+        return None
+    return told[0], told[1] or shape or (len(release.values),)
+
+
+def _unknown(asked: Sequence[Release]) -> str:
+    processed = {release.mechanism for release in asked if isinstance(release, Published)}
+    if processed:
+        return f"these releases are of {', '.join(sorted(processed))}; ask those of before for a noise interval."
+    return "nobody has said how these releases were measured; pass histogram= for a noise interval."
+
+
+def _with_interval(
+    answer: Answer, asked: Sequence[Release], chosen: Mask, histogram: Histogram, shape: Shape
+) -> Answer:
+    """The answer with its noise interval. Different time units have noise of their own."""
+    sds = [histogram.sum_sd(shape, _measured_sd(release), chosen.astype(np.float64)) for release in asked]
+    if None in sds:
+        return replace(answer, warning=f"{histogram} does not tell how far sums are off.")
+    noise_sd = math.hypot(*(sd for sd in sds if sd is not None))
+    if isinstance(histogram, Laplace):
+        half = half_width(np.concatenate([release.noise_sd[chosen] for release in asked]), answer.confidence)
+    else:  # a mixture of noises lies between one of them and very many
+        many = NormalDist().inv_cdf(0.5 + answer.confidence / 2) * noise_sd
+        half = max(half_width([noise_sd], answer.confidence), math.ceil(many))
+    reach = int(half)
+    return replace(answer, noise_sd=noise_sd, low=answer.value - reach, high=answer.value + reach)
+
+
+def _measured_sd(release: Release) -> Floats:
+    """The noise of every bin that was measured together with the others in this unit."""
+    sds: Floats = np.where(release.kind == Kind.FRESH, release.noise_sd, np.nan)
+    return sds

@@ -1,0 +1,96 @@
+"""Populations to ask range queries about: made up, or from files of real ones."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock.domain import Domain
+from penstock.errors import BadInput
+from penstock.types import Ints
+
+CENSUS = Domain(
+    {
+        "age": range(96),
+        "sex": range(2),
+        "education": range(12),
+        "native": range(2),
+        "married": range(2),
+        "income": range(3),
+    }
+)
+PEOPLE = 30_000
+SIDE = 256  # cells of a city along each side
+TAXI_SIDE = 128
+SOUTH, NORTH, WEST, EAST = 39.75, 40.10, 116.15, 116.60  # of the taxis' city
+
+
+class Population(NamedTuple):
+    """How many records lie in each cell of a domain."""
+
+    name: str
+    shape: tuple[int, ...]
+    counts: Ints
+
+
+def made_up(seed: int = 1) -> list[Population]:
+    """A census of six attributes that depend on each other, and a city with a few crowded quarters."""
+    rng = np.random.default_rng(seed)
+    return [
+        Population("census, made up", CENSUS.shape, _counted(_people(rng), CENSUS.shape)),
+        Population("city, made up", (SIDE, SIDE), _counted(_places(rng), (SIDE, SIDE))),
+    ]
+
+
+def from_files(folder: Path) -> list[Population]:
+    """The pool of census records, and where taxis were, from a folder that has both."""
+    people = np.array(_rows(folder / "census_pool.csv.gz"), dtype=np.float64).astype(np.int64)
+    fixes = np.array([row[2:] for row in _rows(folder / "tdrive_events.csv.gz")], dtype=np.float64)
+    low, high = np.array([SOUTH, WEST]), np.array([NORTH, EAST])
+    cells = np.floor((fixes - low) / (high - low) * TAXI_SIDE).astype(np.int64)
+    inside = ((cells >= 0) & (cells < TAXI_SIDE)).all(axis=1)
+    return [
+        Population("census pool", CENSUS.shape, _counted(people.T, CENSUS.shape)),
+        Population("taxis", (TAXI_SIDE, TAXI_SIDE), _counted(cells[inside].T, (TAXI_SIDE, TAXI_SIDE))),
+    ]
+
+
+def _rows(path: Path) -> list[list[str]]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+            return list(csv.reader(file))[1:]
+    except OSError as fault:
+        raise BadInput(f"{path} cannot be read: {fault.strerror or fault}; give a folder that has it.") from None
+
+
+def _people(rng: np.random.Generator) -> Ints:
+    """Who marries, learns and earns with age, and few are old."""
+    age = np.minimum(rng.gamma(4.0, 9.5, PEOPLE), 95).astype(np.int64)
+    grown = np.clip((age - 16) / 20, 0, 1)
+    sex = rng.integers(0, 2, PEOPLE)
+    education = np.clip(rng.normal(2 + 5 * grown, 1.6), 0, 11).astype(np.int64)
+    native = (rng.random(PEOPLE) < 0.9).astype(np.int64)
+    married = (rng.random(PEOPLE) < 0.6 * grown).astype(np.int64)
+    rich = rng.random(PEOPLE) < 0.05 + 0.05 * education * grown / 2
+    income = np.where(age < 20, 0, np.where(rich, 2, 1))
+    return np.array([age, sex, education, native, married, income])
+
+
+def _places(rng: np.random.Generator) -> Ints:
+    """Six quarters of different size and density, and some people anywhere."""
+    centres, widths = rng.uniform(0.1, 0.9, (6, 2)), rng.uniform(0.01, 0.08, 6)
+    quarter = rng.choice(6, PEOPLE * 3, p=np.array([10, 6, 4, 2, 1, 1]) / 24)
+    places = rng.normal(centres[quarter], widths[quarter, np.newaxis])
+    anywhere = rng.random(len(places)) < 0.05
+    places[anywhere] = rng.random((int(anywhere.sum()), 2))
+    return np.clip(places * SIDE, 0, SIDE - 1).astype(np.int64).T
+
+
+def _counted(places: Ints, shape: tuple[int, ...]) -> Ints:
+    """How many lie in each cell; ``places`` has a row for each dimension."""
+    cells = np.ravel_multi_index(tuple(places), shape, mode="clip")
+    return np.bincount(cells, minlength=int(np.prod(shape))).astype(np.int64)
