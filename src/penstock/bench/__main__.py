@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from penstock.bench import durable, speed
+from penstock.histograms import Adaptive, Quadtree
 
 
 def main() -> int:
@@ -27,7 +28,8 @@ def main() -> int:
             speed.step("pegasus", speed.EVENTS, 1000, "bursts", bar=20),
             speed.step("ada_pub", speed.EVENTS, 1000, "bursts", bar=20),
             speed.searching_the_past(),
-            speed.quadtree(1024),
+            speed.release_by(Quadtree(), 1024, bar=2),
+            speed.release_by(Adaptive(), 1024, bar=10),
             speed.against_plain(1, bar=5),
             speed.against_plain(64, bar=50),
             speed.timing_leak(),

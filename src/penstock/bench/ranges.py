@@ -117,13 +117,19 @@ def _table_of_errors(population: Population, errors: Errors, style: box.Box) -> 
     cells, empty = len(population.counts), float((population.counts == 0).mean())
     about = f"{population.name}: {int(population.counts.sum()):,} records in {cells:,} cells, {empty:.0%} of them empty"
     names = ["epsilon", "method", *(f"{max(round(part * cells), 1):,} cells" for part in PARTS)]
-    table = _table(f"{about}. Mean absolute error of counts, and as a part of Laplace's", names, style)
+    table = _table(f"{about}. Mean error of counts, and over Laplace's", names, style)
     for epsilon in EPSILONS:
         plain = errors[population.name, epsilon, METHODS[0]]
         for method in METHODS:
             off = errors[population.name, epsilon, method]
-            table.add_row(epsilon, str(method), *(f"{a:.3g} ({a / b:.2f})" for a, b in zip(off, plain, strict=True)))
+            table.add_row(
+                epsilon, str(method), *(f"{_shown(a)} ({a / b:.2f})" for a, b in zip(off, plain, strict=True))
+            )
     return table
+
+
+def _shown(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def _table_of_coverage(style: box.Box) -> Table:
@@ -192,7 +198,7 @@ def draw(populations: Sequence[Population], errors: Errors, to: Path) -> None:
             panel.grid(True, which="major", color="#dddddd", linewidth=0.6)
             panel.spines[["top", "right"]].set_visible(False)
     panels[0][0].legend(frameon=False)
-    figure.savefig(to, dpi=130)
+    figure.savefig(to, dpi=100)
     pyplot.close(figure)
 
 

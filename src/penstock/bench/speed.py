@@ -16,7 +16,7 @@ from penstock.bench.plain import PlainSPAS
 from penstock.catalogue import mechanism
 from penstock.curator import Curator
 from penstock.errors import BadInput
-from penstock.histograms import Quadtree
+from penstock.histograms import Histogram
 from penstock.mechanisms.base import Mechanism
 from penstock.models import EventLevel, PrivacyModel, WEvent
 from penstock.noise import SecureNoise, SimulationNoise
@@ -90,15 +90,15 @@ def searching_the_past() -> Result:
     return Result("MMD step at t=3,000 / at t=200, memory=100, d=100", ratio, "x", 1.2)
 
 
-def quadtree(side: int) -> Result:
-    """The first release by a quadtree over a square, tree and all, exact noise; later ones find the tree made."""
+def release_by(method: Histogram, side: int, bar: float) -> Result:
+    """The first release of a square by a method that builds a tree, exact noise; later ones find the tree made."""
     counts = np.random.default_rng(1).poisson(3.0, side * side)
-    publishing = mechanism("uniform")(model=EVENTS, histogram=Quadtree(), shape=(side, side))
+    publishing = mechanism("uniform")(model=EVENTS, histogram=method, shape=(side, side))
     publishing.start(Curator(EVENTS, side * side))
     whole_tree.cache_clear()
     begin = time.perf_counter()
     publishing.step(Snapshot(1, counts))
-    return Result(f"release by quadtree, {side:,} x {side:,} cells", time.perf_counter() - begin, "s", 2)
+    return Result(f"release by {method}, {side:,} x {side:,} cells", time.perf_counter() - begin, "s", bar)
 
 
 def against_plain(bins: int, bar: float) -> Result:

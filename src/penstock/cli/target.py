@@ -1,8 +1,8 @@
 """``penstock simulate --target-error``: which epsilon, and which window, keeps the mean error low enough.
 
 Theory points to where the answer should be, as if the error grew with the noise of a release like that of publishing
-always. From there the search goes in growing steps and then in halves, with the most usual trial alone; then once more
-with all of them. All use the same streams and the same seeds. Errors need not fall wherever epsilon grows, so an answer
+always. From there the search goes in growing steps and then in halves, first with the most usual trial alone, then with
+a few, then with all of them. All use the same streams and the same seeds. Errors need not fall wherever epsilon grows, so an answer
 may not be the best one; but it was measured itself, with all trials.
 """
 
@@ -31,6 +31,7 @@ from penstock.theory import ranges
 Row = dict[str, Any]
 
 EPSILONS = [Decimal(digits).scaleb(power) for power in range(-4, 2) for digits in range(10, 100)] + [Decimal(1000)]
+FEW = (1, 3)  # trials to come near with, before all are made
 LONGEST_HORIZON = 1000  # units; a stream is made up for each horizon that is tried
 HELP = (
     "Find the smallest epsilon, and the longest window, with which the mean error is at most this. Looks at epsilons"
@@ -94,10 +95,15 @@ class Tries:
 
     def passes(self, law: PrivacyModel, target: float, trials: int) -> bool:
         """Whether the mean error of the first trials is at most this; tries no more of them than it takes to know."""
-        errors = self.seen.setdefault(law, [])
+        errors, trials = self.seen.setdefault(law, []), min(trials, len(self.order))
         while len(errors) < trials and sum(errors) <= target * trials:
             errors.append(self.again.error(self.key, law, self.order[len(errors)]))
         return len(errors) >= trials and sum(errors[:trials]) / trials <= target
+
+    def part(self, law: PrivacyModel, few: int) -> float:
+        """The mean error of the first few trials under a law, in parts of that of all of them."""
+        first, mean = self.seen[law][:few], self.mean_error(law)
+        return sum(first) / len(first) / mean if mean else 1.0
 
     def mean_error(self, law: PrivacyModel) -> float:
         """The mean error of all that was tried under this law."""
@@ -153,19 +159,23 @@ class Target:
 
     def _sought(self, tries: Tries, grid: Sequence[PrivacyModel]) -> PrivacyModel | None:
         """The first law of the grid, whose laws ask for less and less, under which the error is low enough."""
-        laws = [law for law in grid if tries.allowed(law)]
-        mean, last = tries.mean_error(self.law), len(laws) - 1
-        alone = self.error * (tries.seen[self.law][0] / mean if mean else 1)  # of one trial, when that of all is enough
-        always = mean / publishing_always(self.law, tries.again.width)
-        guess = bisect_left(
-            laws, True, key=lambda law: always * publishing_always(law, tries.again.width) <= self.error
-        )
-        near = boundary(lambda i: tries.passes(laws[i], alone, 1), min(guess, last), last)
-        for start in (last if near is None else near, laws.index(self.law)):
-            found = boundary(lambda i: tries.passes(laws[i], self.error, self.trials), start, last)
+        last = next(i for i in reversed(range(len(grid))) if tries.allowed(grid[i]))
+        start = min(self._guessed(tries, grid), last)
+        for few in FEW:
+            target = self.error * tries.part(self.law, few)
+            near = boundary(lambda i: tries.passes(grid[i], target, few), start, last)
+            start = last if near is None else near
+        for begin in (start, grid.index(self.law)):
+            found = boundary(lambda i: tries.passes(grid[i], self.error, self.trials), begin, last)
             if found is not None:
-                return laws[found]
+                return grid[found]
         return None
+
+    def _guessed(self, tries: Tries, grid: Sequence[PrivacyModel]) -> int:
+        """Where the error would be low enough if it went with that of publishing always."""
+        width, mean = tries.again.width, tries.mean_error(self.law)
+        enough = self.error * publishing_always(self.law, width)
+        return bisect_left(grid, True, key=lambda law: mean * publishing_always(law, width) <= enough)
 
 
 def publishing_always(law: PrivacyModel, width: int) -> float:

@@ -36,7 +36,7 @@ class Adaptive(Histogram):
     ``split``  into how many parts a node is divided along each dimension
     """
 
-    look: float = 0.2
+    look: float = 0.3
     worth: float = 0.7
     split: int = 4
 
