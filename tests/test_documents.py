@@ -34,6 +34,14 @@ def test_the_five_line_example_publishes_every_unit(capsys: pytest.CaptureFixtur
     assert [int(t) for t in re.findall(r"^(\d+) \[", printed, re.MULTILINE)] == list(range(1, 1001))
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
+def test_code_in_other_documents_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("counts.csv").write_text("week,a,b\n2026-W01,3,4\n2026-W02,5,6\n", encoding="utf-8")
+    for code in re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(code, path.name, "exec"), {})
+
+
 OPERATING = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
 
 

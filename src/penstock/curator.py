@@ -93,11 +93,12 @@ class Curator:
         """A purse of ``e`` to ask about the counts of this unit: of all bins, of some, or of groups of them."""
         cells = as_bins(bins, self.bins)
         alone = Counts() if labels is None else GroupSums(labels)
-        place = place_among(cells, self.bins) if labels is None else np.asarray(labels)
 
         def answer(part: Epsilon, joined: Ints | None) -> Ints:
-            query = alone if joined is None else GroupSums(np.where(place < 0, -1, joined[place]))
-            return self.ask(snapshot, query, part, cells)
+            if joined is None:
+                return self.ask(snapshot, alone, part, cells)
+            place = place_among(cells, self.bins) if labels is None else np.asarray(labels)
+            return self.ask(snapshot, GroupSums(np.where(place < 0, -1, joined[place])), part, cells)
 
         return Purse(answer, e, self.noise_sd, alone.size(cells, self.bins), cells)
 

@@ -64,6 +64,12 @@ def scale_of(sensitivity: int, nano: int) -> Fraction:
     return scale
 
 
+@lru_cache(maxsize=64)
+def sd_of(sensitivity: int, nano: int) -> float:
+    """The standard deviation of the noise a charge buys."""
+    return laplace_sd(scale_of(sensitivity, nano))
+
+
 class Levels(NamedTuple):
     """Noise scales, and which of them each value gets."""
 
@@ -144,7 +150,7 @@ class Desk:
 
     def noise_sd(self, e: Epsilon) -> float:
         """The standard deviation of the noise that ``e`` buys for counts. Public."""
-        return laplace_sd(scale_of(self.model.sensitivity, e.nano))
+        return sd_of(self.model.sensitivity, e.nano)
 
     def noisy(self, question: Question, scale: Fraction, truth: Callable[[], Ints]) -> Ints:
         """True values plus independent noise of one scale."""

@@ -146,7 +146,7 @@ def _is_unicode(text: str) -> bool:
 class Kind(IntEnum):
     """Where a published value comes from."""
 
-    FRESH = 0  # a measurement of this bin, in this unit
+    FRESH = 0  # measured in this unit: the count and drawn noise, and nothing else
     REPUBLISHED = 1  # from earlier releases alone
     GROUPED = 2  # a measurement of several bins or units together
     ESTIMATED = 3  # from measurements of several units

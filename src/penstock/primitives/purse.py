@@ -30,17 +30,22 @@ class Purse:
     def __init__(
         self, answer: Ask, e: Epsilon, noise_sd: Callable[[Epsilon], float], size: int, cells: Bins | None = None
     ) -> None:
-        self.remaining = spendable(e)
+        self._left = spendable(e).nano
         self.noise_sd = noise_sd  # of an answer that is bought by so much. Public
         self.size = size
         self.cells = cells
         self._answer = answer
 
+    @property
+    def remaining(self) -> Epsilon:
+        """What can still be spent. Public."""
+        return Epsilon.of_nano(self._left)
+
     def __call__(self, e: Epsilon, labels: Ints | None = None) -> Ints:
         """The noisy sum of each group of cells, for ``e``; ``labels`` gives the group of each, None: all are alone."""
-        if spendable(e) > self.remaining:
+        if spendable(e).nano > self._left:
             raise BudgetExceeded(f"a histogram method asked for {e} of the {self.remaining} it has left; divide less.")
         if labels is not None and np.shape(labels) != (self.size,):
             raise BadInput(f"labels must give each of {self.size} cells its group.")
-        self.remaining -= e
+        self._left -= e.nano
         return self._answer(e, labels)
