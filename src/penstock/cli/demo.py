@@ -15,6 +15,7 @@ import typer
 from rich.table import Table
 
 from penstock import catalogue
+from penstock.asking import count
 from penstock.cli import options, picture
 from penstock.cli.console import progress, results, several
 from penstock.cli.trial import Trial, tried
@@ -23,9 +24,11 @@ from penstock.models import PrivacyModel, WEvent
 from penstock.store import Archive
 from penstock.store.verify import verify, verify_file
 from penstock.streams import Stream, synthetic
+from penstock.types import Published
 
 STREAM = "counts"
 PATIENCE = 120  # seconds
+ASKED = 3  # bins that are asked about in the end
 
 
 def demo(
@@ -116,9 +119,21 @@ def _verified(store: Path, stream: Stream) -> Trial:
         f"[green]verified[/]: {found.units} units, {found.charges} charges, {several(found.lost, 'unit')} lost to the"
         f" crash (spent and republished); fullest window {found.peak} of {found.model.epsilon}.\n"
     )
+    _ask_the_latest(releases, stream)
     fresh = sum(release.is_new for release in releases)
     values = np.array([release.values for release in releases])
     return Trial(stream.counts, values, fresh, found.peak or found.model.epsilon)
+
+
+def _ask_the_latest(releases: list[Published], stream: Stream) -> None:
+    """Ask the last release that measured something, as ``penstock query`` does."""
+    latest = max((release for release in releases if release.is_new), key=lambda release: release.t)
+    answer = count(latest, np.arange(stream.bins) < ASKED)
+    truth = int(stream.counts[latest.t - 1, :ASKED].sum())
+    names = "|".join(f"bin {i}" for i in range(min(ASKED, stream.bins)))
+    results.print(f'$ penstock query releases.csv --at {latest.t} --where "bin={names}"')
+    interval = "" if answer.low is None else f", 95% noise interval {answer.low} to {answer.high}"
+    results.print(f"[green]{answer.value}[/]{interval}; the true count is {truth}.\n")
 
 
 def _table(stream: Stream, shown: Trial, model: PrivacyModel, mechanism: str) -> Table:
