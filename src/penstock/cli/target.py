@@ -1,8 +1,8 @@
 """``penstock simulate --target-error``: which epsilon, and which window, keeps the mean error low enough.
 
 Theory points to where the answer should be, as if the error grew with the noise of a release like that of publishing
-always. From there the search goes in growing steps and then in halves, first with the most usual trial alone, then with
-a few, then with all of them. All use the same streams and the same seeds. Errors need not fall wherever epsilon grows, so an answer
+always. From there the search goes in growing steps and then in halves, with the most usual trial alone; then once more
+with all of them. All use the same streams and the same seeds. Errors need not fall wherever epsilon grows, so an answer
 may not be the best one; but it was measured itself, with all trials.
 """
 
@@ -31,12 +31,11 @@ from penstock.theory import ranges
 Row = dict[str, Any]
 
 EPSILONS = [Decimal(digits).scaleb(power) for power in range(-4, 2) for digits in range(10, 100)] + [Decimal(1000)]
-FEW = (1, 3)  # trials to come near with, before all are made
 LONGEST_HORIZON = 1000  # units; a stream is made up for each horizon that is tried
 HELP = (
     "Find the smallest epsilon, and the longest window, with which the mean error is at most this. Looks at epsilons"
     f" from {EPSILONS[0].normalize()} to {EPSILONS[-1]} and windows of up to --length units (horizons of up to"
-    f" {LONGEST_HORIZON}), to two digits; takes about a minute for all mechanisms."
+    f" {LONGEST_HORIZON}), to two digits; takes a minute or two for all mechanisms."
 )
 
 
@@ -75,15 +74,17 @@ class Tries:
 
     key: str
     again: Again
-    order: list[int]  # of the trials: the most usual one first
+    order: list[int]  # of the trials: the most usual one first, then those with the largest errors
+    usual: float  # the error of the first trial, in parts of the mean
     seen: dict[PrivacyModel, list[float]]
 
     @classmethod
     def after(cls, law: PrivacyModel, errors: list[float], key: str, again: Again) -> Self:
         """What to go on with when all trials were made under one law."""
         mean = sum(errors) / len(errors)
-        order = sorted(range(len(errors)), key=lambda number: abs(errors[number] - mean))
-        return cls(key, again, order, {law: [errors[number] for number in order]})
+        usual, *others = sorted(range(len(errors)), key=lambda number: abs(errors[number] - mean))
+        order = [usual, *sorted(others, key=lambda number: -errors[number])]
+        return cls(key, again, order, errors[usual] / mean if mean else 1, {law: [errors[i] for i in order]})
 
     def allowed(self, law: PrivacyModel) -> bool:
         """Whether the mechanism takes this law at all."""
@@ -95,15 +96,10 @@ class Tries:
 
     def passes(self, law: PrivacyModel, target: float, trials: int) -> bool:
         """Whether the mean error of the first trials is at most this; tries no more of them than it takes to know."""
-        errors, trials = self.seen.setdefault(law, []), min(trials, len(self.order))
+        errors = self.seen.setdefault(law, [])
         while len(errors) < trials and sum(errors) <= target * trials:
             errors.append(self.again.error(self.key, law, self.order[len(errors)]))
         return len(errors) >= trials and sum(errors[:trials]) / trials <= target
-
-    def part(self, law: PrivacyModel, few: int) -> float:
-        """The mean error of the first few trials under a law, in parts of that of all of them."""
-        first, mean = self.seen[law][:few], self.mean_error(law)
-        return sum(first) / len(first) / mean if mean else 1.0
 
     def mean_error(self, law: PrivacyModel) -> float:
         """The mean error of all that was tried under this law."""
@@ -126,7 +122,9 @@ class Target:
             for key, outcome in outcomes.items():
                 rows.append(self._row(Tries.after(self.law, [trial.mean_error for trial in outcome], key, again)))
                 show(len(rows))
-        return sorted(rows, key=lambda row: (float(row["smallest_epsilon"] or math.inf), row["mean_error"]))
+        return sorted(
+            rows, key=lambda row: (float(row["smallest_epsilon"] or math.inf), row["mean_error"], _plain(row))
+        )
 
     @property
     def has_windows(self) -> bool:
@@ -161,11 +159,8 @@ class Target:
         """The first law of the grid, whose laws ask for less and less, under which the error is low enough."""
         last = next(i for i in reversed(range(len(grid))) if tries.allowed(grid[i]))
         start = min(self._guessed(tries, grid), last)
-        for few in FEW:
-            target = self.error * tries.part(self.law, few)
-            near = boundary(lambda i: tries.passes(grid[i], target, few), start, last)
-            start = last if near is None else near
-        for begin in (start, grid.index(self.law)):
+        near = boundary(lambda i: tries.passes(grid[i], self.error * tries.usual, 1), start, last)
+        for begin in (last if near is None else near, grid.index(self.law)):
             found = boundary(lambda i: tries.passes(grid[i], self.error, self.trials), begin, last)
             if found is not None:
                 return grid[found]
@@ -223,9 +218,14 @@ def answer(target: Target, rows: list[Row]) -> str:
         needed = f"no epsilon up to {EPSILONS[-1]} gives an error of at most {target.error:g}"
     if not target.has_windows:
         return f"{needed}."
-    longest = max(rows, key=lambda row: row["longest_window"] or 0)
+    longest = max(rows, key=lambda row: (row["longest_window"] or 0, -_plain(row)))
     lengths = f"{called} can be up to {longest['longest_window']} with {longest['mechanism']}"
     return f"{needed}; at epsilon {target.law.epsilon} {lengths if longest['longest_window'] else f'no {called} does'}."
+
+
+def _plain(row: Row) -> int:
+    """Of mechanisms that do the same, like sliding sums over one unit and Uniform, the short name is the plain one."""
+    return len(row["mechanism"])
 
 
 def table(title: str, target: Target, rows: list[Row]) -> Table:
