@@ -70,6 +70,7 @@ DOOR = [
     "publish",
     "state",
     "streams",
+    "theory",
 ]
 
 

@@ -10,7 +10,7 @@
 Besides the names below, every mechanism is here under the name of its class (``ps.Uniform``, ``ps.SPAS``, ...).
 """
 
-from penstock import asking, histograms, post, streams
+from penstock import asking, histograms, post, streams, theory
 from penstock.catalogue import by_class_name as __getattr__
 from penstock.catalogue import mechanism, mechanisms
 from penstock.curator import Curator
@@ -64,4 +64,5 @@ __all__ = [
     "publish",
     "state",
     "streams",
+    "theory",
 ]
