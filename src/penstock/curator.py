@@ -91,6 +91,8 @@ class Curator:
         self, snapshot: Snapshot, e: Epsilon, bins: ArrayLike | None = None, labels: ArrayLike | None = None
     ) -> Purse:
         """A purse of ``e`` to ask about the counts of this unit: of all bins, of some, or of groups of them."""
+        if bins is not None and labels is not None:
+            raise BadInput("ask about some bins, or about groups of bins; labels of -1 leave bins out.")
         cells = as_bins(bins, self.bins)
         alone = Counts() if labels is None else GroupSums(labels)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -32,15 +32,17 @@ class Domain:
     array([2, 4])
     """
 
-    def __init__(self, attributes: Mapping[str, Iterable[object]]) -> None:
-        self.attributes = {name: tuple(str(value) for value in values) for name, values in attributes.items()}
+    def __init__(self, attributes: Mapping[str, Collection[object]]) -> None:
+        if not _is_told(attributes):
+            raise BadInput("a domain is told as a mapping from attributes to the list of their values.")
+        if math.prod(len(values) for values in attributes.values()) > MOST_BINS:
+            raise BadInput(f"a domain has at most {MOST_BINS} bins; leave out attributes, or make values coarser.")
+        self.attributes = {str(name): tuple(map(str, values)) for name, values in attributes.items()}
         if not self.attributes or not all(self.attributes.values()):
             raise BadInput("a domain has at least one attribute, and each at least one value; name them.")
         for name, values in self.attributes.items():
             if len(set(values)) < len(values):
                 raise BadInput(f'the attribute "{name}" has a value twice; list each once.')
-        if len(self) > MOST_BINS:
-            raise BadInput(f"a domain has at most {MOST_BINS} bins; leave out attributes, or make values coarser.")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -85,7 +87,7 @@ class Domain:
         >>> Domain.parsed("age=96,sex=f|m").shape
         (96, 2)
         """
-        attributes: dict[str, Iterable[object]] = {}
+        attributes: dict[str, Collection[object]] = {}
         for part in text.split(","):
             name, equals, values = (piece.strip() for piece in part.partition(IS))
             if not equals or not name or not values or name in attributes:
@@ -99,6 +101,8 @@ class Domain:
 
         ``sex="f"``, ``sex=["f", "x"]`` or ``sex="f|x"``, ``age="18..25"``, ``age="65.."``, ``age=range(18, 26)``.
         """
+        if conditions is not None and not isinstance(conditions, Mapping):
+            raise BadInput('conditions are told as a mapping, {"age": "18..25"}, or by name, age="18..25".')
         told = {**(conditions or {}), **more}
         for name in told:
             if name not in self.attributes:
@@ -113,28 +117,37 @@ class Domain:
         return met.reshape(-1)
 
     def _chosen(self, name: str, told: Any) -> Mask:
-        """Which values of an attribute are meant."""
+        """Which values of an attribute are meant: listed ones to the letter; text may also list some, or a range."""
         values = self.attributes[name]
         chosen = np.zeros(len(values), np.bool_)
-        several = told if isinstance(told, Iterable) and not isinstance(told, (str, bytes)) else [told]
-        if told in values:  # however it is spelt
-            chosen[values.index(told)] = True
-            return chosen
-        for each in (part for text in several for part in str(text).split(OR)):
-            first, between, last = each.partition(UP_TO)
-            if each in values or not between:
-                chosen[self._place(name, each)] = True
-            else:
-                begin = self._place(name, first) if first else 0
-                end = self._place(name, last) if last else len(values) - 1
-                chosen[begin : end + 1] = True
+        listed = isinstance(told, Iterable) and not isinstance(told, (str, bytes))
+        if listed or str(told) in values:
+            chosen[[self._place(name, str(value)) for value in (told if listed else [told])]] = True
+        else:
+            for part in str(told).split(OR):
+                chosen[self._stretch(name, part.strip())] = True
         if not chosen.any():
             raise BadInput(f'no value of "{name}" is meant by {told!r}; name one, several, or a range.')
         return chosen
 
+    def _stretch(self, name: str, text: str) -> slice:
+        """One value, or all from one to another."""
+        first, between, last = (piece.strip() for piece in text.partition(UP_TO))
+        if text in self.attributes[name] or not between:
+            first = last = text
+        begin = self._place(name, first) if first else 0
+        end = self._place(name, last) if last else len(self.attributes[name]) - 1
+        return slice(begin, end + 1)
+
     def _place(self, name: str, value: str) -> int:
         values = self.attributes[name]
-        if value.strip() not in values:
+        if value not in values:
             shown = ", ".join(values[:3]) + (", ..." if len(values) > 3 else "")
-            raise BadInput(f'"{name}" has no value {value.strip()!r}; it has {shown}.{nearest(value, values)}')
-        return values.index(value.strip())
+            raise BadInput(f'"{name}" has no value {value!r}; it has {shown}.{nearest(value, values)}')
+        return values.index(value)
+
+
+def _is_told(attributes: object) -> bool:
+    """Whether these are attributes with several values each, none of them a mere text."""
+    lists = attributes.values() if isinstance(attributes, Mapping) else [""]
+    return all(isinstance(values, Collection) and not isinstance(values, (str, bytes)) for values in lists)

@@ -202,7 +202,9 @@ def as_bins(bins: ArrayLike | None, width: int) -> Bins | None:
         return np.flatnonzero(chosen)
     if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or not ((chosen >= 0) & (chosen < width)).all():
         raise BadInput(f"bins are chosen by their numbers, 0 to {width - 1}, or by a mask of all of them.")
-    if len(np.unique(chosen)) < len(chosen):
+    seen = np.zeros(width, np.bool_)
+    seen[chosen] = True
+    if np.count_nonzero(seen) < len(chosen):
         raise BadInput("a bin is chosen twice; ask about each bin once.")
     return chosen.astype(np.intp)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import NormalDist
 from typing import TypeAlias
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from penstock.errors import BadInput
 from penstock.histograms import Histogram, Laplace
 from penstock.histograms.base import Shape
-from penstock.histograms.catalogue import measured_by
+from penstock.histograms.catalogue import histogram_of, measured_by, require_shape, shape_of
 from penstock.parameters import within
 from penstock.theory.sums import half_width
 from penstock.types import Floats, Kind, Mask, Published, Release
@@ -74,14 +75,16 @@ def count(
     asked = [releases] if isinstance(releases, Release) else list(releases)
     if not asked:
         raise BadInput("there is no release of that time; ask about units that were published.")
-    chosen = np.ones(len(asked[0].values), np.bool_) if where is None else np.asarray(where, np.bool_)
-    for release in asked:
-        if len(release.values) != len(chosen):
-            raise BadInput(f"a release has {len(release.values)} bins, and {len(chosen)} are asked about.")
+    bins = len(asked[0].values)
+    chosen = np.ones(bins, np.bool_) if where is None else np.asarray(where)
+    if chosen.dtype != np.bool_ or {chosen.shape, *(release.values.shape for release in asked)} != {(bins,)}:
+        raise BadInput(f"bins are chosen by a mask of all {bins} of them, as domain.where() makes it.")
+    if histogram is not None and shape is not None:
+        require_shape(shape_of(shape), bins)
     kinds = np.array([release.kind[chosen] for release in asked])
     total = sum(int(release.values[chosen].sum(dtype=object)) for release in asked) if chosen.any() else 0
     plain = Answer(total, kinds.size, int((kinds == Kind.FRESH).sum()), confidence)
-    warning = _untold(kinds)
+    warning = _untold(kinds) or _missing([release.t for release in asked])
     if warning:
         return replace(plain, warning=warning)
     methods = {_method(release, histogram, shape) for release in asked}
@@ -93,22 +96,34 @@ def count(
 
 def _untold(kinds: NDArray[np.int8]) -> str:
     """What is not known about values that are not fresh."""
-    parts = [f"{int((kinds == kind).sum())} are {said}" for kind, said in UNTOLD.items() if (kinds == kind).any()]
-    return f"of {kinds.size} values {'; '.join(parts)}." if parts else ""
+    counted = {kind: int((kinds == kind).sum()) for kind in UNTOLD}
+    parts = [f"{number} {'is' if number == 1 else 'are'} {UNTOLD[kind]}" for kind, number in counted.items() if number]
+    return f"of {kinds.size} value{'' if kinds.size == 1 else 's'} {'; '.join(parts)}." if parts else ""
+
+
+def _missing(units: Sequence[int]) -> str:
+    """What is not known about the time between; noise that is the same again would not be of another unit."""
+    if any(following <= unit for unit, following in pairwise(units)):
+        raise BadInput("releases are asked in order of time, each once; put them in order.")
+    missing = units[-1] - units[0] + 1 - len(units)
+    several = "1 unit of that time is" if missing == 1 else f"{missing} units of that time are"
+    return f"{several} not known, and not in the count." if missing else ""
 
 
 def _method(release: Release, histogram: Histogram | None, shape: Shape | None) -> Method | None:
     """How a release was measured, in a domain of which shape."""
-    told = measured_by(release.mechanism) if isinstance(release, Published) else (histogram, shape)
-    if told is None or told[0] is None:
-        return None
-    return told[0], told[1] or shape or (len(release.values),)
+    if isinstance(release, Published):
+        told = measured_by(release.mechanism)
+        return told and (told[0], told[1] or (len(release.values),))
+    return None if histogram is None else (histogram_of(histogram), shape_of(shape or (len(release.values),)))
 
 
 def _unknown(asked: Sequence[Release]) -> str:
-    processed = {release.mechanism for release in asked if isinstance(release, Published)}
-    if processed:
-        return f"these releases are of {', '.join(sorted(processed))}; ask those of before for a noise interval."
+    origins = {release.mechanism for release in asked if isinstance(release, Published)}
+    if len(origins) > 1:
+        return f"these releases are of different origin: {', '.join(sorted(origins))}; ask about one at a time."
+    if origins:
+        return f"these releases are of {origins.pop()}; ask those of before for a noise interval."
     return "nobody has said how these releases were measured; pass histogram= for a noise interval."
 
 

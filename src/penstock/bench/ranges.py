@@ -170,7 +170,7 @@ def _reach(release: Release, shape: tuple[int, ...], where: Box, method: Histogr
     mask = np.zeros(shape, np.bool_)
     mask[where] = True
     answer = count(release, mask.reshape(-1), histogram=method, shape=shape)
-    return (answer.high or answer.value) - answer.value
+    return 0 if answer.high is None else answer.high - answer.value
 
 
 def _table(title: str, names: Sequence[str], style: box.Box) -> Table:

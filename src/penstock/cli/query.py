@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, NamedTuple
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
-from penstock.asking import count
+from penstock.asking import Answer, count
 from penstock.asking import table as records
 from penstock.asking.counting import USUAL_CONFIDENCE
 from penstock.cli import options
@@ -22,7 +23,6 @@ from penstock.cli.released import Released, released
 from penstock.domain import Domain
 from penstock.errors import BadInput
 from penstock.streams.lines import STANDARD
-from penstock.streams.sinks import unwritable
 from penstock.types import Mask, Published
 
 WHAT, WHEN = "Which bins", "Which time"
@@ -36,14 +36,14 @@ DomainText = Annotated[
 Where = Annotated[
     list[str], typer.Option(help="A condition: sex=f, age=18..25, bin=north|south.", rich_help_panel=WHAT)
 ]
-At = Annotated[str | None, typer.Option(help="One time unit, by its label or number; else the last.")]
+At = Annotated[str | None, typer.Option(help="One time unit, by its label, or as t=5; else the last.")]
 
 
 def query(
     releases: Given,
     where: Where = [],  # noqa: B006
     by: Annotated[str | None, typer.Option(help="A row for each value of an attribute.", rich_help_panel=WHAT)] = None,
-    at: Annotated[str | None, typer.Option(help="One unit, by label or number.", rich_help_panel=WHEN)] = None,
+    at: Annotated[str | None, typer.Option(help="One unit, by its label, or as t=5.", rich_help_panel=WHEN)] = None,
     begin: Annotated[str | None, typer.Option("--from", help="From this unit on.", rich_help_panel=WHEN)] = None,
     end: Annotated[str | None, typer.Option("--to", help="Up to this unit.", rich_help_panel=WHEN)] = None,
     together: Annotated[
@@ -66,16 +66,28 @@ def query(
         made_of = domain_of(given.bins, domain)
         asked = _questions(made_of, where, by)
         found = list(_in_time(given, at or begin, at or end, last=at is None and begin is None and end is None))
-    groups = [found] if together else [[release] for release in found]
+    spans = [found] if together else [[release] for release in found]
     rows = [
-        {"time": _span(group), **({by: name} if by else {}), **asdict(count(group, mask, confidence=confidence))}
-        for group in groups
+        Row(_span(span), name, count(span, mask, confidence=confidence))
+        for span in spans
         for name, mask in asked.items()
     ]
     if json:
-        as_json({"releases": releases, "where": where, "counts": rows})
+        as_json({"releases": releases, "where": where, "by": by, "counts": [row.as_dict() for row in rows]})
     else:
         _show(rows, by, confidence)
+
+
+class Row(NamedTuple):
+    """What came of one question: when, for which value of the attribute that rows go by, if any, and the answer."""
+
+    time: str
+    group: str
+    answer: Answer
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a script."""
+        return {"time": self.time, "group": self.group, **asdict(self.answer)}
 
 
 def table(
@@ -101,7 +113,7 @@ def table(
             for row in drawn:
                 writer.writerow(row)
                 written += 1
-    messages.print(f"done: {several(written, 'made-up record')} of {release.label}.")
+    messages.print(f"done: {several(written, 'made-up record')} of {escape(release.label)}.")
 
 
 def domain_of(bins: tuple[str, ...], told: str | None) -> Domain:
@@ -133,9 +145,11 @@ def _questions(domain: Domain, where: list[str], by: str | None) -> dict[str, Ma
 def _in_time(given: Released, begin: str | None, end: str | None, *, last: bool) -> Iterator[Published]:
     """The releases from one unit to another, both included; or the last one alone."""
     begun, ended, latest = begin is None and not last, False, None
+    passed = False  # the end came before the beginning
     for release in given:
         latest = release
         begun = begun or (begin is not None and _is_called(release, begin))
+        passed = passed or (not begun and end is not None and _is_called(release, end))
         if begun:
             yield release
         if begun and end is not None and _is_called(release, end):
@@ -145,12 +159,15 @@ def _in_time(given: Released, begin: str | None, end: str | None, *, last: bool)
         yield latest
     elif latest is None:
         raise BadInput("there are no releases yet; publish some first.")
+    elif passed:
+        raise BadInput(f"{end} lies before {begin}; ask from the earlier to the later one.")
     elif not begun or (end is not None and not ended):
-        raise BadInput(f"no release is called {end if begun else begin}; ask for a label or a number of a unit.")
+        raise BadInput(f"no release is called {end if begun else begin}; ask for a label, or by number for t=5.")
 
 
 def _is_called(release: Published, name: str) -> bool:
-    return name in (release.label, str(release.t))
+    """Whether a unit is meant: by its label, or as messages write its number. A bare number is a label."""
+    return name in (release.label, f"t={release.t}")
 
 
 def _span(group: list[Published]) -> str:
@@ -158,28 +175,34 @@ def _span(group: list[Published]) -> str:
     return first if len(group) == 1 else f"{first} to {last}"
 
 
-def _show(rows: list[dict[str, Any]], by: str | None, confidence: float) -> None:
+def _show(rows: list[Row], by: str | None, confidence: float) -> None:
     shown = Table(show_edge=False)
-    for heading in ("time", *([by] if by else []), "count", f"{100 * confidence:g}% noise interval"):
-        shown.add_column(heading, justify="left" if heading in ("time", by) else "right")
-    for row in rows:
-        interval = "-" if row["low"] is None else f"{row['low']} to {row['high']}"
-        shown.add_row(row["time"], *([row[by]] if by else []), str(row["value"]), interval)
+    for heading in ("time", *([by] if by else [])):
+        shown.add_column(escape(heading))
+    for heading in ("count", f"{100 * confidence:g}% noise interval"):
+        shown.add_column(heading, justify="right")
+    for time, group, answer in rows:
+        interval = "-" if answer.low is None else f"{answer.low} to {answer.high}"
+        shown.add_row(escape(time), *([escape(group)] if by else []), str(answer.value), interval)
     results.print(shown)
-    for warning in dict.fromkeys(row["warning"] for row in rows if row["warning"]):
-        messages.print(f"[bold]no noise interval:[/] {warning}")
+    for warning in dict.fromkeys(row.answer.warning for row in rows if row.answer.warning):
+        messages.print(f"[bold]no noise interval:[/] {escape(warning)}")
 
 
 @contextmanager
 def _opened(output: str) -> Iterator[IO[str]]:
-    """A new file, or standard output."""
+    """Standard output, or a new file, which appears when it is whole."""
     if output == STANDARD:
         yield sys.stdout
         return
+    path, fresh = Path(output), Path(f"{output}.new")
+    if path.exists():
+        raise BadInput(f"{output} is there already; name another file, or move it away.")
     try:
-        with Path(output).open("x", encoding="utf-8", newline="") as file:
+        with fresh.open("w", encoding="utf-8", newline="") as file:
             yield file
-    except FileExistsError:
-        raise BadInput(f"{output} is there already; name another file, or move it away.") from None
+        fresh.replace(path)
     except OSError as fault:
-        raise unwritable(output, fault) from None
+        raise BadInput(f"the table {output} cannot be written: {fault.strerror}.") from None
+    finally:
+        fresh.unlink(missing_ok=True)

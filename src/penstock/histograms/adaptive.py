@@ -10,16 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from penstock.epsilon import Epsilon
-from penstock.histograms.base import Histogram, Measured, Shape, levelled, variance
+from penstock.histograms.base import Histogram, Measured, Shape, levelled, require_split, variance
 from penstock.histograms.laplace import Laplace
-from penstock.parameters import above, from_one_to, within
+from penstock.parameters import above, within
 from penstock.primitives.projection import fitted
 from penstock.primitives.purse import Purse
 from penstock.primitives.tree import Evidence, Tree, tree_over
 from penstock.queries import LARGEST_REFERENCE
 from penstock.types import Floats, Ints, Kind, Mask
-
-MOST_PARTS = 1024
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class Adaptive(Histogram):
     def validate(self) -> None:
         within("look", self.look, 0, 1)
         above("worth", self.worth, 0)
-        from_one_to("split", self.split - 1, MOST_PARTS)
+        require_split(self.split)
 
     def measure(self, ask: Purse, shape: Shape, e: Epsilon) -> Measured:
         tree = tree_over(shape, self.split, ask.cells)
@@ -103,7 +101,7 @@ class Cut(NamedTuple):
         return Evidence(self.tree, variances), values
 
     def noise_sd(self, evidence: Evidence) -> Floats:
-        """How wide the noise of each cell is at most: its share of what its part's sum has before levels agree."""
+        """About how wide the noise of each cell is: its share of what its part's sum has before levels agree."""
         carried = np.concatenate(
             [evidence.variances[level][part] for level, part in reversed([*enumerate(self.parts)])]
         )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from typing import NamedTuple, get_type_hints
 
 from penstock.epsilon import Epsilon
+from penstock.errors import BadInput
 from penstock.parameters import of_kind
 from penstock.primitives.purse import Purse
 from penstock.types import Floats, Ints, Kind
@@ -20,6 +21,7 @@ from penstock.types import Floats, Ints, Kind
 Shape = tuple[int, ...]
 
 SMALLEST_VARIANCE = 1e-100
+MOST_PARTS = 1024  # of a node, along each dimension
 
 
 class Measured(NamedTuple):
@@ -80,6 +82,12 @@ def levelled(e: Epsilon, nodes: Sequence[float]) -> list[Epsilon]:
     nano = [1 + int(spare * (root / every)) for root in roots]
     nano[0] += e.nano - sum(nano)
     return [Epsilon.of_nano(each) for each in nano]
+
+
+def require_split(split: int) -> None:
+    """Refuse to divide nodes into one part, or into very many."""
+    if not 2 <= split <= MOST_PARTS:
+        raise BadInput(f"split must be a whole number from 2 to {MOST_PARTS}; got {split}.")
 
 
 def variance(ask: Purse, e: Epsilon) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -14,10 +14,11 @@ from penstock.histograms.adaptive import Adaptive
 from penstock.histograms.base import Histogram, Shape
 from penstock.histograms.laplace import Laplace
 from penstock.histograms.quadtree import Quadtree
-from penstock.parameters import at_least_one, nearest
+from penstock.parameters import LONGEST_SHOWN, nearest
 
 HISTOGRAMS: dict[str, type[Histogram]] = {"laplace": Laplace, "quadtree": Quadtree, "adaptive": Adaptive}
 TITLE = re.compile(r"\w+(?: by (\w+(?:\([^()]*\))?)(?: (\d+(?:x\d+)*))?)?")
+LENGTHS = re.compile(r"[1-9][0-9]{0,8}(x[1-9][0-9]{0,8})*", re.ASCII | re.IGNORECASE)
 WRITTEN = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*")
 
 
@@ -50,22 +51,16 @@ def _parameters(kind: type[Histogram], text: str) -> dict[str, Any]:
     return told
 
 
-def shape_of(told: Sequence[int] | str | int) -> Shape:
+def shape_of(told: object) -> Shape:
     """The lengths of the dimensions of a domain, given as numbers or as text.
 
     >>> shape_of("96x2x12")
     (96, 2, 12)
     """
-    try:
-        lengths = told.lower().split("x") if isinstance(told, str) else [told] if isinstance(told, int) else told
-        shape = tuple(int(length) for length in lengths)
-    except (TypeError, ValueError):
-        shape = ()
-    if not shape or isinstance(told, bool):
-        raise BadInput(f"a shape is written as its lengths, 96x2x12; got {told!r}.")
-    for length in shape:
-        at_least_one("every length of a shape", length)
-    return shape
+    text = "x".join(map(str, told)) if isinstance(told, (list, tuple)) else str(told)
+    if LENGTHS.fullmatch(text) is None:
+        raise BadInput(f"a shape is written as its lengths, 96x2x12; got {text[:LONGEST_SHOWN]!r}.")
+    return tuple(int(length) for length in text.lower().split("x"))
 
 
 def titled(mechanism: str, parameters: Mapping[str, Any]) -> str:

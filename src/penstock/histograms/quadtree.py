@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.epsilon import Epsilon
-from penstock.histograms.base import Histogram, Measured, Shape, levelled, variance
+from penstock.histograms.base import Histogram, Measured, Shape, levelled, require_split, variance
 from penstock.histograms.laplace import Laplace
-from penstock.parameters import from_one_to
 from penstock.primitives.purse import Purse
-from penstock.primitives.tree import Evidence, tree_over
+from penstock.primitives.tree import Evidence, Tree, tree_over
 from penstock.types import Floats, Kind
 
-MOST_PARTS = 1024
+WIDE, NEGLIGIBLE = 10.0, 1e-6  # variances of noise
+HALVINGS = 30
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Quadtree(Histogram):
     split: int = 2
 
     def validate(self) -> None:
-        from_one_to("split", self.split - 1, MOST_PARTS)
+        require_split(self.split)
 
     def measure(self, ask: Purse, shape: Shape, e: Epsilon) -> Measured:
         tree = tree_over(shape, self.split, ask.cells)
-        if e.nano < len(tree.sizes):
-            return Laplace().measure(ask, shape, e)
+        if e.nano < len(tree.sizes):  # too little to divide; not what one would expect of a tree
+            return Laplace().measure(ask, shape, e)._replace(kind=Kind.GROUPED)
         budgets = levelled(e, tree.faces)
         cells = sums = ask(budgets[0])
         off = [np.zeros(len(cells))]  # by what the levels disagree: a small number, however large the counts are
@@ -53,6 +53,25 @@ class Quadtree(Histogram):
     def sum_sd(self, shape: Shape, noise_sd: Floats, weights: Floats) -> float:
         cells = np.flatnonzero(np.isfinite(noise_sd))
         tree = tree_over(shape, self.split, None if len(cells) == len(noise_sd) else cells)
-        evidence = Evidence(tree, [faces ** (-2 / 3) for faces in tree.faces])  # up to a factor
-        factor = (noise_sd[cells] ** 2).sum() / evidence.cell_variances().sum()
-        return math.sqrt(factor * evidence.sum_variance(weights[cells]))
+        drawn = _as_drawn(tree, float((noise_sd[cells] ** 2).mean())).sum_variance(weights[cells])
+        jumps = np.diff(weights[cells][tree.order()], prepend=0.0, append=0.0)
+        return math.sqrt(drawn + float((jumps**2).sum()) / 12)  # sums are rounded wherever a stretch of cells ends
+
+
+def _as_drawn(tree: Tree, variance: float) -> Evidence:
+    """The evidence of a release whose cells have this variance on average.
+
+    Noise of scale 1 / r has the variance 2 / r^2, nearly, if it is wide. Else it is a bit narrower, and more so on the
+    levels that have more of the budget; then r is found by halving.
+    """
+    roots = np.cbrt(tree.faces)  # the rates r of the levels are in proportion to these
+    wide = Evidence(tree, list(roots**-2))
+    factor = variance / float(wide.cell_variances().mean())
+    if variance > WIDE or variance < NEGLIGIBLE:
+        return Evidence(tree, list(factor * roots**-2))
+    low, high = 0.0, math.sqrt(2 / factor)
+    for _ in range(HALVINGS):
+        rate = (low + high) / 2
+        evidence = Evidence(tree, list(0.5 / np.sinh(rate * roots / 2) ** 2))
+        low, high = (rate, high) if evidence.cell_variances().mean() > variance else (low, rate)
+    return evidence

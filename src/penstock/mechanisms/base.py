@@ -118,7 +118,7 @@ class Mechanism(ABC):
 
     def publish(self, snapshot: Snapshot, e: Epsilon, bins: Mask | None = None) -> Release:
         """A fresh release for ``e``: of all bins, or of those in ``bins``, the others as in the release before."""
-        if bins is None or bins.all():
+        if bins is None:
             return self.released(snapshot, *self.measured(snapshot, e))
         values, noise_sd = self.last.values.copy(), self.last.noise_sd.copy()
         values[bins], kind, noise_sd[bins] = self.measured(snapshot, e, bins)
@@ -128,16 +128,20 @@ class Mechanism(ABC):
         self, snapshot: Snapshot, e: Epsilon, bins: Mask | None = None, labels: Ints | None = None
     ) -> Measured:
         """What the histogram method finds for ``e``: of all bins, of those in ``bins``, or of groups of bins."""
-        purse = self.curator.purse(snapshot, e, bins, labels)
+        purse = self.curator.purse(snapshot, e, some(bins), labels)
         if labels is None:
             return self.histogram.measure(purse, self.domain, e)
         measured = self.histogram.measure(purse, (purse.size,), e)
-        alone = isinstance(self.histogram, Laplace)  # else groups are measured together with others, in a row
-        return measured if alone else measured._replace(kind=Kind.GROUPED)
+        return measured if self.each_alone else measured._replace(kind=Kind.GROUPED)
+
+    @property
+    def each_alone(self) -> bool:
+        """Whether what is measured together has noises that have nothing to do with each other."""
+        return isinstance(self.histogram, Laplace)
 
     def settled(self, pool: Pool, bins: Mask | None = None) -> Measured:
         """What the histogram method finds in a pool, which is emptied."""
-        purse = pool.purse(bins)
+        purse = pool.purse(some(bins))
         measured = self.histogram.measure(purse, self.domain, purse.remaining)
         pool.drop(bins)
         return measured
@@ -262,6 +266,11 @@ class Mechanism(ABC):
 
     def _state_fields(self) -> list[Field[Any]]:
         return [kept for kept in fields(self) if kept.metadata.get("state")]
+
+
+def some(bins: Mask | None) -> Mask | None:
+    """The bins that are meant, or None if they are all."""
+    return None if bins is None or bins.all() else bins
 
 
 def _plain(value: Any) -> Any:

@@ -98,5 +98,6 @@ class PeGaSus(Mechanism):
         return self.latest_sd
 
     def kind_of_look(self) -> Ints:
-        """What a look is by itself."""
-        return np.full(self.curator.bins, self.latest_kind)
+        """What a look is by itself. Where a look at one bin has noise of others, it is fresh along with them alone."""
+        fresh = self.each_alone or bool((self.counted == 1).all())
+        return np.full(self.curator.bins, self.latest_kind if fresh else Kind.GROUPED)

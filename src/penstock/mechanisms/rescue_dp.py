@@ -39,7 +39,7 @@ class RescueDP(Mechanism):
     >>> for release in publish(Stream([[90, 6, 4], [90, 6, 4], [90, 6, 4]]), mechanism, noise=ScriptedNoise()):
     ...     print(release.t, release.values, release.kind, release.charged)
     1 [90  6  4] [3 3 3] 1.386294361
-    2 [90  5  5] [3 2 2] 1.194113155
+    2 [90  5  5] [3 3 3] 1.194113155
     3 [90  6  4] [1 3 3] 1.028573922
     """
 
@@ -97,9 +97,9 @@ class RescueDP(Mechanism):
         e = self.budget(float(self.interval[due].max(initial=0)), left)
         if e < self.least:
             return self.republish(snapshot)
-        sizes = self.measure(snapshot, e, due)
+        self.measure(snapshot, e, due)
         self.pace(snapshot.t, due, left)
-        kinds = np.where(due, np.where(sizes > 1, Kind.GROUPED, Kind.ESTIMATED), Kind.REPUBLISHED)
+        kinds = np.where(due, Kind.ESTIMATED, Kind.REPUBLISHED)
         return self.released(snapshot, self.filter.values, kinds, self.filter.noise_sd)
 
     def budget(self, longest: float, left: Epsilon) -> Epsilon:
@@ -107,15 +107,14 @@ class RescueDP(Mechanism):
         part = min(self.phi * math.log(longest + 1), self.most)
         return min(left.share(part), self.model.epsilon / PARTS)
 
-    def measure(self, snapshot: Snapshot, e: Epsilon, due: Mask) -> Ints:
-        """Ask for the sums of groups, share them out evenly, and filter. Returns the size of each due bin's group."""
+    def measure(self, snapshot: Snapshot, e: Epsilon, due: Mask) -> None:
+        """Ask for the sums of groups, share them out evenly, and filter."""
         labels = self.groups(due)
         sizes = np.bincount(labels[due])[labels]
         sums = self.measured(snapshot, e, labels=labels)
         noise_sd = sums.noise_sd[labels[due]] / sizes[due]
         variance = noise_sd**2 + spread_in(self.scale * self.small, sizes[due])
         self.filter.correct(sums.values[labels[due]] / sizes[due], variance, noise_sd, due)
-        return sizes
 
     def groups(self, due: Mask) -> Ints:
         """The group of every region due, by what was published of it so far; at first every region is alone."""

@@ -65,8 +65,7 @@ class RGP(Mechanism):
         sums = self.measured(snapshot, self.per_unit, labels=labels)
         noise_sd = sums.noise_sd[labels] / sizes
         self.filter.correct(sums.values[labels] / sizes, noise_sd**2 + spread_in(band, sizes), noise_sd)
-        kinds = np.where(sizes > 1, Kind.GROUPED, Kind.ESTIMATED)
-        return self.released(snapshot, self.filter.values, kinds, self.filter.noise_sd)
+        return self.released(snapshot, self.filter.values, Kind.ESTIMATED, self.filter.noise_sd)
 
     def groups(self, t: int, band: float) -> Ints:
         """The group of every bin, by its last release."""

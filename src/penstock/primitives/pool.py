@@ -89,15 +89,18 @@ class Pool:
         """
         chosen = self._chosen(bins)
         self._require_held(chosen)
-        place, left = place_among(chosen, self._desk.bins), self._least[chosen] - self._used[chosen]
-        if self.reads > 1:
-            raise BadInput("a pool that is read several times is settled, and has no purse; make it with reads=1.")
+        if self.reads > 1 or not len(chosen):
+            raise BadInput("a purse is for a pool that is read once, and for one bin of it at least.")
+        place, left = place_among(chosen, self._desk.bins), int((self._least[chosen] - self._used[chosen]).min())
+        if left < 1:
+            raise BudgetExceeded("what the members of a pool have paid is used up; drop its bins.")
 
         def answer(e: Epsilon, joined: Ints | None) -> Ints:
             query = Counts() if joined is None else GroupSums(np.where(place < 0, -1, joined[place]))
             return self._read(query, e, chosen, LARGEST_SUM // (1 if joined is None else self._desk.bins))
 
-        return Purse(answer, Epsilon.of_nano(int(left.min())), self._desk.noise_sd, len(chosen), chosen)
+        cells = None if bins is None else chosen
+        return Purse(answer, Epsilon.of_nano(left), self._desk.noise_sd, len(chosen), cells)
 
     def _read(self, query: Query, e: Epsilon, chosen: Bins, most: int) -> Ints:
         """The query's value on the sums, each cut at a public bound, with noise bought by ``e`` of what was paid."""

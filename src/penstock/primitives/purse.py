@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from penstock.desk import spendable
 from penstock.epsilon import Epsilon
@@ -41,11 +42,18 @@ class Purse:
         """What can still be spent. Public."""
         return Epsilon.of_nano(self._left)
 
-    def __call__(self, e: Epsilon, labels: Ints | None = None) -> Ints:
+    def __call__(self, e: Epsilon, labels: ArrayLike | None = None) -> Ints:
         """The noisy sum of each group of cells, for ``e``; ``labels`` gives the group of each, None: all are alone."""
         if spendable(e).nano > self._left:
             raise BudgetExceeded(f"a histogram method asked for {e} of the {self.remaining} it has left; divide less.")
-        if labels is not None and np.shape(labels) != (self.size,):
-            raise BadInput(f"labels must give each of {self.size} cells its group.")
+        groups = None if labels is None else self._groups(labels)
         self._left -= e.nano
-        return self._answer(e, labels)
+        return self._answer(e, groups)
+
+    def _groups(self, labels: ArrayLike) -> Ints:
+        """Labels, refused before anything is paid for; there are no more groups than cells."""
+        groups = np.asarray(labels)
+        shaped = groups.shape == (self.size,) and groups.dtype.kind == "i"
+        if not shaped or groups.min(initial=0) < -1 or groups.max(initial=0) >= self.size:
+            raise BadInput(f"labels must give each of {self.size} cells the number of its group, or -1 for none.")
+        return groups

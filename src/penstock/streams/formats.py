@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -142,7 +143,7 @@ def provenance(release: Published) -> dict[str, Any]:
 def _published(row: Mapping[str, Any], values: Sequence[Any]) -> Published:
     """The release that was written as this row: numbers may be text, and what all bins share may be said once."""
     kind = [Kind[_text(name).upper()] for name in _listed(row["kind"])]
-    noise_sd = [float(each) for each in _listed(row["noise_sd"])]
+    noise_sd = [_spread(each) for each in _listed(row["noise_sd"])]
     return Published(
         t=as_unit(_whole(row["unit"])),
         values=np.array([_whole(value) for value in values], np.int64),
@@ -164,6 +165,13 @@ def _listed(said: Any) -> list[Any]:
     if isinstance(said, str):
         return said.split(";")
     return said if isinstance(said, list) else [said]
+
+
+def _spread(value: Any) -> float:
+    """A standard deviation, which is a number, and not below 0."""
+    if not 0 <= float(value) < math.inf:
+        raise ValueError
+    return float(value)
 
 
 def _whole(value: Any) -> int:
