@@ -48,7 +48,7 @@ def histories(draw: st.DrawFn) -> tuple[tuple[str, ...], list[Published]]:
             t=t,
             values=each(np.int64, st.integers(-(2**63), 2**63 - 1)),
             kind=each(np.int8, st.sampled_from([int(kind) for kind in Kind])),
-            noise_sd=each(np.float64, st.floats(0, allow_nan=False)),
+            noise_sd=each(np.float64, st.floats(0, allow_nan=False, allow_infinity=False)),
             charged=draw(AMOUNTS),
             stream="people",
             label=draw(PRINTABLE),
@@ -228,6 +228,8 @@ def spoilt() -> Iterator[tuple[str, str, str]]:
     for before, after in [("fresh", "stale"), ("1.5,", "1.5;2;3,"), ("1.5,", "much,"), ("decided", "?"), ("0.1", "-1")]:
         yield "out.csv", before, after
     yield "out.csv", ",3,3,-3,", f",3,{2**63},-3,"
+    for noise in ("nan", "inf", "-1.5"):
+        yield "out.csv", "1.5,", f"{noise},"
     for before, after in [('"unit": 3', '"unit": 3.5'), ('"unit": 3, ', ""), ("-3}", '"x"}'), ("-3}", '-3, "x": 1}')]:
         yield "out.jsonl", before, after
     for before, after in [('"fresh"', "[]"), ('"fresh"', "7"), ('"0.1"', "0.1"), ('"cause"', '"because"')]:

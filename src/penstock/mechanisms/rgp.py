@@ -30,7 +30,7 @@ class RGP(Mechanism):
     >>> for release in publish(Stream([[90, 5, 3], [90, 5, 3]]), mechanism, noise=ScriptedNoise([1, 0, 0, 4, 0])):
     ...     print(release.t, release.values, release.kind, release.charged)
     1 [91  5  3] [3 3 3] 0.5
-    2 [90  6  6] [3 2 2] 0.5
+    2 [90  6  6] [3 3 3] 0.5
     """
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
