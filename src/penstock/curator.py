@@ -27,7 +27,7 @@ from penstock.primitives.grouper import Grouper
 from penstock.primitives.pool import Pool
 from penstock.primitives.purse import Purse
 from penstock.primitives.segment import Segment, SegmentPlan
-from penstock.queries import Bins, Counts, GroupSums, Query, as_bins, known_query, place_among
+from penstock.queries import Bins, Counts, GroupSums, Query, as_bins, joined, known_query, place_among
 from penstock.types import Ints, Snapshot
 
 H = TypeVar("H", bound=Handle)
@@ -96,11 +96,11 @@ class Curator:
         cells = as_bins(bins, self.bins)
         alone = Counts() if labels is None else GroupSums(labels)
 
-        def answer(part: Epsilon, joined: Ints | None) -> Ints:
-            if joined is None:
+        def answer(part: Epsilon, groups: Ints | None) -> Ints:
+            if groups is None:
                 return self.ask(snapshot, alone, part, cells)
             place = place_among(cells, self.bins) if labels is None else np.asarray(labels)
-            return self.ask(snapshot, GroupSums(np.where(place < 0, -1, joined[place])), part, cells)
+            return self.ask(snapshot, joined(groups, place), part, cells)
 
         return Purse(answer, e, self.noise_sd, alone.size(cells, self.bins), cells)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -17,6 +18,7 @@ from penstock.types import Mask
 BETWEEN, IS, OR, UP_TO = "&", "=", "|", ".."
 PLAIN = "bin"  # what the only attribute of bins with names of their own is called
 MOST_BINS = 2**26
+MOST_COMPARED = 1000  # values to find the one that was meant
 COUNTED = re.compile(r"[0-9]{1,8}")
 
 
@@ -43,6 +45,8 @@ class Domain:
         for name, values in self.attributes.items():
             if len(set(values)) < len(values):
                 raise BadInput(f'the attribute "{name}" has a value twice; list each once.')
+        if not self.is_plain and any(_is_confusing(name, values) for name, values in self.attributes.items()):
+            raise BadInput('attributes have names without "=" and "&", and values without "&"; rename them.')
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -52,6 +56,11 @@ class Domain:
     def __len__(self) -> int:
         """How many bins there are."""
         return math.prod(self.shape)
+
+    @cached_property
+    def _places(self) -> dict[str, dict[str, int]]:
+        """Where in its attribute each value is."""
+        return {name: {value: i for i, value in enumerate(values)} for name, values in self.attributes.items()}
 
     @property
     def bins(self) -> tuple[str, ...]:
@@ -121,7 +130,7 @@ class Domain:
         values = self.attributes[name]
         chosen = np.zeros(len(values), np.bool_)
         listed = isinstance(told, Iterable) and not isinstance(told, (str, bytes))
-        if listed or str(told) in values:
+        if listed or str(told) in self._places[name]:
             chosen[[self._place(name, str(value)) for value in (told if listed else [told])]] = True
         else:
             for part in str(told).split(OR):
@@ -133,18 +142,24 @@ class Domain:
     def _stretch(self, name: str, text: str) -> slice:
         """One value, or all from one to another."""
         first, between, last = (piece.strip() for piece in text.partition(UP_TO))
-        if text in self.attributes[name] or not between:
-            first = last = text
+        if text in self._places[name] or not between:
+            place = self._place(name, text)
+            return slice(place, place + 1)
         begin = self._place(name, first) if first else 0
         end = self._place(name, last) if last else len(self.attributes[name]) - 1
         return slice(begin, end + 1)
 
     def _place(self, name: str, value: str) -> int:
-        values = self.attributes[name]
-        if value not in values:
+        if value not in self._places[name]:
+            values = self.attributes[name]
             shown = ", ".join(values[:3]) + (", ..." if len(values) > 3 else "")
-            raise BadInput(f'"{name}" has no value {value!r}; it has {shown}.{nearest(value, values)}')
-        return values.index(value)
+            raise BadInput(f'"{name}" has no value {value!r}; it has {shown}.{nearest(value, values[:MOST_COMPARED])}')
+        return self._places[name][value]
+
+
+def _is_confusing(name: str, values: tuple[str, ...]) -> bool:
+    """Whether names of bins made of these could be read as something else."""
+    return not name or IS in name or BETWEEN in name or any(BETWEEN in value for value in values)
 
 
 def _is_told(attributes: object) -> bool:

@@ -96,10 +96,13 @@ class LargestDistance(Distance):
 
 
 class GroupSums(Query):
-    """The sum of each group of bins. ``labels`` gives every bin's group, or -1 for none; groups are public."""
+    """The sum of each group of bins. ``labels`` gives every bin's group, or -1 for none; groups are public.
 
-    def __init__(self, labels: ArrayLike) -> None:
-        self.groups = Groups(labels)
+    Groups are numbered from 0; if told, there are ``number`` of them, and the last ones may be empty.
+    """
+
+    def __init__(self, labels: ArrayLike, number: int | None = None) -> None:
+        self.groups = Groups(labels, number)
         self.content = (self.groups.labels,)
 
     def size(self, bins: Bins | None, width: int) -> int:
@@ -136,11 +139,11 @@ class GroupDistances(Query):
 class Groups:
     """A public partition of bins, summed without a loop."""
 
-    def __init__(self, labels: ArrayLike) -> None:
+    def __init__(self, labels: ArrayLike, number: int | None = None) -> None:
         self.labels = np.array(labels)
         if self.labels.ndim != 1 or self.labels.dtype.kind not in "iu" or self.labels.min(initial=0) < -1:
             raise BadInput("labels must give each bin the number of its group, or -1 for none.")
-        self.number = int(self.labels.max(initial=-1)) + 1
+        self.number = max(int(self.labels.max(initial=-1)) + 1, number or 0)
 
     def sums(self, values: Ints, bins: Bins | None) -> Ints:
         """The sum of ``values`` over each group, or over the part of it that lies in ``bins``."""
@@ -216,6 +219,11 @@ def place_among(chosen: Bins | None, width: int) -> Ints:
     place = np.full(width, -1)
     place[chosen] = np.arange(len(chosen))
     return place
+
+
+def joined(groups: Ints, place: Ints) -> GroupSums:
+    """The sums of groups of cells, of bins that have these places among the cells (-1: none)."""
+    return GroupSums(np.where(place < 0, -1, groups[place]), int(groups.max(initial=-1)) + 1)
 
 
 def require_width(name: str, values: NDArray[Any], width: int) -> None:

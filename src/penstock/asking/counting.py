@@ -63,7 +63,8 @@ def count(
 ) -> Answer:
     """How many records the bins in ``where`` (all, if not told) hold, in all of the releases together.
 
-    ``histogram`` and ``shape`` are those of the mechanism; releases that were stored tell by themselves.
+    ``histogram`` and ``shape`` are those of the mechanism; releases that were stored tell by themselves. (In memory
+    nobody can tell whether a release was processed since, and intervals are for those that were not.)
 
     >>> from penstock.epsilon import Epsilon
     >>> release = Release(1, np.array([120, 80, 7]), np.zeros(3, np.int8), np.full(3, 14.1), Epsilon("0.1"))
@@ -84,6 +85,8 @@ def count(
     kinds = np.array([release.kind[chosen] for release in asked])
     total = sum(int(release.values[chosen].sum(dtype=object)) for release in asked) if chosen.any() else 0
     plain = Answer(total, kinds.size, int((kinds == Kind.FRESH).sum()), confidence)
+    if not kinds.size:
+        return replace(plain, noise_sd=0.0, low=0, high=0)
     warning = _untold(kinds) or _missing([release.t for release in asked])
     if warning:
         return replace(plain, warning=warning)
@@ -114,7 +117,8 @@ def _method(release: Release, histogram: Histogram | None, shape: Shape | None) 
     """How a release was measured, in a domain of which shape."""
     if isinstance(release, Published):
         told = measured_by(release.mechanism)
-        return told and (told[0], told[1] or (len(release.values),))
+        fits = told is not None and math.prod(told[1] or (len(release.values),)) == len(release.values)
+        return (told[0], told[1] or (len(release.values),)) if told and fits else None
     return None if histogram is None else (histogram_of(histogram), shape_of(shape or (len(release.values),)))
 
 

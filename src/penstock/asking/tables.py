@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.domain import Domain
 from penstock.errors import BadInput
-from penstock.parameters import at_least_one, not_negative
+from penstock.parameters import at_least_one, not_negative, of_kind
 from penstock.post import NonNegative
 from penstock.types import Ints, Release
 
@@ -36,7 +36,7 @@ def table(
     if rows is not None:
         at_least_one("rows", rows)
     if seed is not None:
-        not_negative("seed", seed)
+        not_negative("seed", of_kind("seed", seed, int))
     if number > MOST_ROWS:
         raise BadInput(f"a table has at most {MOST_ROWS} rows; say how many to draw with rows.")
     return _rows(_drawn(weights, rows, np.random.default_rng(seed)), domain)

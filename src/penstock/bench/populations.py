@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.domain import Domain
 from penstock.errors import BadInput
-from penstock.types import Ints
+from penstock.types import Floats, Ints
 
 CENSUS = Domain(
     {
@@ -48,8 +48,8 @@ def made_up(seed: int = 1) -> list[Population]:
 
 def from_files(folder: Path) -> list[Population]:
     """The pool of census records, and where taxis were, from a folder that has both."""
-    people = np.array(_rows(folder / "census_pool.csv.gz"), dtype=np.float64).astype(np.int64)
-    fixes = np.array([row[2:] for row in _rows(folder / "tdrive_events.csv.gz")], dtype=np.float64)
+    people = _numbers(folder / "census_pool.csv.gz", after=0, columns=6).astype(np.int64)
+    fixes = _numbers(folder / "tdrive_events.csv.gz", after=2, columns=2)
     low, high = np.array([SOUTH, WEST]), np.array([NORTH, EAST])
     cells = np.floor((fixes - low) / (high - low) * TAXI_SIDE).astype(np.int64)
     inside = ((cells >= 0) & (cells < TAXI_SIDE)).all(axis=1)
@@ -59,12 +59,16 @@ def from_files(folder: Path) -> list[Population]:
     ]
 
 
-def _rows(path: Path) -> list[list[str]]:
+def _numbers(path: Path, after: int, columns: int) -> Floats:
+    """The columns of a packed CSV file after the first few; all of them numbers."""
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-            return list(csv.reader(file))[1:]
-    except OSError as fault:
-        raise BadInput(f"{path} cannot be read: {fault.strerror or fault}; give a folder that has it.") from None
+            numbers = np.array([row[after:] for row in csv.reader(file)][1:], dtype=np.float64)
+    except (OSError, EOFError, ValueError):  # not there, no gzip, torn, or something else
+        numbers = np.empty((0, 0))
+    if not len(numbers) or numbers.shape[1:] != (columns,) or not np.isfinite(numbers).all():
+        raise BadInput(f"{path} cannot be read as {columns} columns of numbers; give a folder that has it whole.")
+    return numbers
 
 
 def _people(rng: np.random.Generator) -> Ints:

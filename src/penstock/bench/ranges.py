@@ -52,6 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.add_argument("--markdown", action="store_true", help="tables for a document")
         options.add_argument("--figure", default="", help="a file to draw the errors into")
         told = options.told(arguments)
+        require_drawable(told.figure)
         populations = made_up() + (from_files(Path(told.data)) if told.data else [])
     except BadInput as fault:
         return refused(fault)
@@ -69,6 +70,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         draw(populations, errors, Path(told.figure))
         console.print(f"drawn: {told.figure}")
     return 0
+
+
+def require_drawable(figure: str) -> None:
+    """Refuse now what could not be drawn in the end."""
+    path = Path(figure)
+    if figure and (path.suffix not in (".png", ".svg", ".pdf") or not path.resolve().parent.is_dir()):
+        raise BadInput(f"a figure is a .png, .svg or .pdf file in a folder that exists; got {figure}.")
 
 
 def measured(populations: Sequence[Population], seeds: int, advance: Callable[[], None]) -> Errors:

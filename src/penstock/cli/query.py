@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Annotated, Any, NamedTuple
 
 import typer
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from penstock.asking import Answer, count
 from penstock.asking import table as records
@@ -64,13 +64,14 @@ def query(
         raise BadInput("ask about one unit with --at, or about several with --from and --to.")
     with released(releases, stream, input_format, head) as given, reader_may_leave():
         made_of = domain_of(given.bins, domain)
-        asked = _questions(made_of, where, by)
-        found = list(_in_time(given, at or begin, at or end, last=at is None and begin is None and end is None))
+        conditions = _conditions(made_of, where, by)
+        first, final = (begin, end) if at is None else (at, at)
+        found = list(_in_time(given, first, final, last=first is None and final is None))
     spans = [found] if together else [[release] for release in found]
     rows = [
         Row(_span(span), name, count(span, mask, confidence=confidence))
         for span in spans
-        for name, mask in asked.items()
+        for name, mask in _questions(made_of, conditions, by)
     ]
     if json:
         as_json({"releases": releases, "where": where, "by": by, "counts": [row.as_dict() for row in rows]})
@@ -113,7 +114,7 @@ def table(
             for row in drawn:
                 writer.writerow(row)
                 written += 1
-    messages.print(f"done: {several(written, 'made-up record')} of {escape(release.label)}.")
+    messages.print(Text(f"done: {several(written, 'made-up record')} of {release.label}."))
 
 
 def domain_of(bins: tuple[str, ...], told: str | None) -> Domain:
@@ -126,20 +127,28 @@ def domain_of(bins: tuple[str, ...], told: str | None) -> Domain:
     return made
 
 
-def _questions(domain: Domain, where: list[str], by: str | None) -> dict[str, Mask]:
-    """The bins that are asked about, by the value of ``by`` if there is one."""
+def _conditions(domain: Domain, where: list[str], by: str | None) -> dict[str, str]:
+    """What has to hold, by attribute."""
     conditions: dict[str, str] = {}
     for told in where:
-        name, equals, value = told.partition("=")
-        if not equals or name.strip() in conditions:
+        name, equals, value = (piece.strip() for piece in told.partition("="))
+        if not equals or name in conditions:
             raise BadInput(f"a condition is written attribute=value, each attribute once; got {told!r}.")
-        conditions[name.strip()] = value.strip()
+        conditions[name] = value
+    domain.where(conditions | ({by: ".."} if by is not None and by not in conditions else {}))  # refused now
+    return conditions
+
+
+def _questions(domain: Domain, conditions: dict[str, str], by: str | None) -> Iterator[tuple[str, Mask]]:
+    """The bins that are asked about, for each value of ``by`` if there is one."""
     mask = domain.where(conditions)
     if by is None:
-        return {"": mask}
-    domain.where({by: ".."})  # refused if there is no such attribute
-    single = {value: mask & domain.where({by: [value]}) for value in domain.attributes[by]}
-    return {value: each for value, each in single.items() if each.any()}
+        yield "", mask
+        return
+    for value in domain.attributes[by]:
+        of_value = mask & domain.where({by: [value]})
+        if of_value.any():
+            yield value, of_value
 
 
 def _in_time(given: Released, begin: str | None, end: str | None, *, last: bool) -> Iterator[Published]:
@@ -178,15 +187,15 @@ def _span(group: list[Published]) -> str:
 def _show(rows: list[Row], by: str | None, confidence: float) -> None:
     shown = Table(show_edge=False)
     for heading in ("time", *([by] if by else [])):
-        shown.add_column(escape(heading))
+        shown.add_column(Text(heading), overflow="fold")
     for heading in ("count", f"{100 * confidence:g}% noise interval"):
         shown.add_column(heading, justify="right")
     for time, group, answer in rows:
         interval = "-" if answer.low is None else f"{answer.low} to {answer.high}"
-        shown.add_row(escape(time), *([escape(group)] if by else []), str(answer.value), interval)
+        shown.add_row(Text(time), *([Text(group)] if by else []), str(answer.value), interval)
     results.print(shown)
     for warning in dict.fromkeys(row.answer.warning for row in rows if row.answer.warning):
-        messages.print(f"[bold]no noise interval:[/] {escape(warning)}")
+        messages.print(Text.assemble(("no noise interval: ", "bold"), warning))
 
 
 @contextmanager

@@ -184,7 +184,8 @@ def parameters_of(pairs: Sequence[str]) -> dict[str, Any]:
         if not equals:
             raise BadInput(f"a parameter is written name=value; got {pair!r}.")
         try:
-            parameters[name.strip()] = tomllib.loads(f"value = {text}")["value"]
+            value = tomllib.loads(f"value = {text}")["value"]
+            parameters[name.strip()] = text if text.strip().startswith("0x") else value  # 0x4 is a shape, if anything
         except ValueError:  # of which TOMLDecodeError is one
             parameters[name.strip()] = text
     return parameters

@@ -16,7 +16,7 @@ from penstock.parameters import above, within
 from penstock.primitives.projection import fitted
 from penstock.primitives.purse import Purse
 from penstock.primitives.tree import Evidence, Tree, tree_over
-from penstock.queries import LARGEST_REFERENCE
+from penstock.queries import LARGEST_SUM
 from penstock.types import Floats, Ints, Kind, Mask
 
 
@@ -119,7 +119,7 @@ def looked(tree: Tree, ask: Purse, budgets: Sequence[Epsilon]) -> tuple[Evidence
 def shared_out(evidence: Evidence, found: Sequence[Floats]) -> list[Ints]:
     """The sums of all nodes, level by level from the root: whole numbers that add up, none of them below 0."""
     tree, known = evidence.tree, evidence.gathered(found)
-    sums = [np.rint(np.clip(known[-1], 0, LARGEST_REFERENCE)).astype(np.int64)]
+    sums = [np.rint(np.clip(known[-1], 0, LARGEST_SUM)).astype(np.int64)]
     for level in reversed(range(len(tree.parents))):
         parents, variances = tree.parents[level], evidence.variances[level]
         off = sums[0] - tree.above(level, known[level])

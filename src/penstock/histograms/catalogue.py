@@ -33,7 +33,8 @@ def histogram_of(told: object) -> Histogram:
     written = WRITTEN.fullmatch(told) if isinstance(told, str) else None
     if written is None or written[1].lower() not in HISTOGRAMS:
         names = ", ".join(HISTOGRAMS)
-        raise BadInput(f"no histogram method is called {told!r}; there are {names}.{nearest(str(told), HISTOGRAMS)}")
+        near = nearest(str(told)[:LONGEST_SHOWN], HISTOGRAMS)
+        raise BadInput(f"no histogram method is called {_shown(told)}; there are {names}.{near}")
     kind = HISTOGRAMS[written[1].lower()]
     return kind(**_parameters(kind, written[2] or ""))
 
@@ -41,9 +42,9 @@ def histogram_of(told: object) -> Histogram:
 def _parameters(kind: type[Histogram], text: str) -> dict[str, Any]:
     known = [each.name for each in fields(kind)]
     try:
-        told = tomllib.loads("\n".join(text.split(",")))
-    except tomllib.TOMLDecodeError:
-        raise BadInput(f"parameters of a histogram method are written name=value; got {text!r}.") from None
+        told = tomllib.loads("\n".join(text.replace("#", "?").split(",")))  # where there are no comments
+    except (ValueError, RecursionError):  # of which TOMLDecodeError is one
+        raise BadInput(f"parameters of a histogram method are written name=value; got {_shown(text)}.") from None
     for name in told:
         if name not in known:
             has = ", ".join(known) or "none"
@@ -59,8 +60,12 @@ def shape_of(told: object) -> Shape:
     """
     text = "x".join(map(str, told)) if isinstance(told, (list, tuple)) else str(told)
     if LENGTHS.fullmatch(text) is None:
-        raise BadInput(f"a shape is written as its lengths, 96x2x12; got {text[:LONGEST_SHOWN]!r}.")
+        raise BadInput(f"a shape is written as its lengths, 96x2x12; got {_shown(told)}.")
     return tuple(int(length) for length in text.lower().split("x"))
+
+
+def _shown(told: object) -> str:
+    return repr(told)[:LONGEST_SHOWN]
 
 
 def titled(mechanism: str, parameters: Mapping[str, Any]) -> str:

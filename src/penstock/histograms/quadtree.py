@@ -16,6 +16,7 @@ from penstock.types import Floats, Kind
 
 WIDE, NEGLIGIBLE = 10.0, 1e-6  # variances of noise
 HALVINGS = 30
+ROUNDED = 1 / 6  # the variance of the difference of two that are rounded
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,13 @@ class Quadtree(Histogram):
         require_split(self.split)
 
     def measure(self, ask: Purse, shape: Shape, e: Epsilon) -> Measured:
+        if ask.size < 2:
+            return Laplace().measure(ask, shape, e)
         tree = tree_over(shape, self.split, ask.cells)
         if e.nano < len(tree.sizes):  # too little to divide; not what one would expect of a tree
             return Laplace().measure(ask, shape, e)._replace(kind=Kind.GROUPED)
         budgets = levelled(e, tree.faces)
-        cells = sums = ask(budgets[0])
+        cells = sums = ask(budgets[0], tree.labels(0))  # as sums, so that huge counts are cut alike on all levels
         off = [np.zeros(len(cells))]  # by what the levels disagree: a small number, however large the counts are
         for level, (parents, budget) in enumerate(zip(tree.parents, budgets[1:], strict=True), start=1):
             below, sums = sums, np.zeros(tree.sizes[level], np.int64)
@@ -48,14 +51,27 @@ class Quadtree(Histogram):
             off.append((ask(budget, tree.labels(level)) - sums).astype(np.float64))
         evidence = Evidence(tree, [variance(ask, budget) for budget in budgets])
         values = cells + tree.rounded(evidence.settled(off))
-        return Measured(values, Kind.FRESH, np.sqrt(evidence.cell_variances()))
+        return Measured(values, Kind.FRESH, np.sqrt(with_rounding(evidence.cell_variances())))
 
     def sum_sd(self, shape: Shape, noise_sd: Floats, weights: Floats) -> float:
         cells = np.flatnonzero(np.isfinite(noise_sd))
+        if len(cells) < 2:
+            return float(np.sqrt((weights[cells] * noise_sd[cells]) ** 2).sum())
         tree = tree_over(shape, self.split, None if len(cells) == len(noise_sd) else cells)
-        drawn = _as_drawn(tree, float((noise_sd[cells] ** 2).mean())).sum_variance(weights[cells])
-        jumps = np.diff(weights[cells][tree.order()], prepend=0.0, append=0.0)
-        return math.sqrt(drawn + float((jumps**2).sum()) / 12)  # sums are rounded wherever a stretch of cells ends
+        told = float((noise_sd[cells] ** 2).mean())
+        drawn = without_rounding(told)
+        ends = np.diff(weights[cells][tree.order()], prepend=0.0, append=0.0)  # where sums are rounded; a cell has two
+        return math.sqrt(_as_drawn(tree, drawn).sum_variance(weights[cells]) + (told - drawn) * (ends**2).sum() / 2)
+
+
+def with_rounding(variances: Floats) -> Floats:
+    """The variances of cells that are rounded at both of their ends; where there is hardly any noise, hardly."""
+    return variances + np.minimum(variances, ROUNDED)
+
+
+def without_rounding(variance: float) -> float:
+    """The variance of the noise alone."""
+    return max(variance - ROUNDED, variance / 2)
 
 
 def _as_drawn(tree: Tree, variance: float) -> Evidence:

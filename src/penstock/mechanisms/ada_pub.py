@@ -91,7 +91,8 @@ class AdaPub(PeGaSus):
         return np.maximum(self.threshold, surprise**2 / float(self.model.epsilon))
 
     def look(self, perturbed: Floats, begins: Mask) -> None:
-        super().look(perturbed, begins | self.surprised(perturbed))
+        self.startled = self.surprised(perturbed) & ~begins
+        super().look(perturbed, begins | self.startled)
         self.spread = stacked(self.spread, self.latest_sd**2, self.counted)
 
     def surprised(self, perturbed: Floats) -> Mask:
@@ -106,4 +107,5 @@ class AdaPub(PeGaSus):
         return sd
 
     def kind_of_look(self) -> Ints:
-        return np.where(self.shared_by > 1, Kind.GROUPED, self.latest_kind)
+        alone = np.where(self.startled, Kind.ESTIMATED, self.latest_kind)  # kept for what it is, noise and all
+        return np.where(self.shared_by > 1, Kind.GROUPED, alone)

@@ -21,7 +21,7 @@ class SecWeb(RescueDP):
     >>> for release in publish(Stream([[95, 40, 38], [95, 40, 38]]), mechanism, noise=ScriptedNoise()):
     ...     print(release.t, release.values, release.kind, release.charged)
     1 [95 40 38] [3 3 3] 1.386294361
-    2 [95 39 39] [3 2 2] 1.194113155
+    2 [95 39 39] [3 3 3] 1.194113155
     """
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)

@@ -17,7 +17,7 @@ from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BudgetExceeded
 from penstock.parameters import at_least_one
 from penstock.primitives.purse import Purse
-from penstock.queries import LARGEST_SUM, Bins, Counts, GroupSums, Query, as_bins, place_among
+from penstock.queries import LARGEST_SUM, Bins, Counts, Query, as_bins, joined, place_among
 from penstock.types import Ints, Snapshot
 
 # public cuts that keep a sum inside 64 bits; cutting moves no two counts further apart
@@ -95,9 +95,9 @@ class Pool:
         if left < 1:
             raise BudgetExceeded("what the members of a pool have paid is used up; drop its bins.")
 
-        def answer(e: Epsilon, joined: Ints | None) -> Ints:
-            query = Counts() if joined is None else GroupSums(np.where(place < 0, -1, joined[place]))
-            return self._read(query, e, chosen, LARGEST_SUM // (1 if joined is None else self._desk.bins))
+        def answer(e: Epsilon, groups: Ints | None) -> Ints:
+            query = Counts() if groups is None else joined(groups, place)
+            return self._read(query, e, chosen, LARGEST_SUM // (1 if groups is None else self._desk.bins))
 
         cells = None if bins is None else chosen
         return Purse(answer, Epsilon.of_nano(left), self._desk.noise_sd, len(chosen), cells)

@@ -57,9 +57,13 @@ class Tree:
         np.add.at(sums, self.parents[level], values)
         return sums
 
+    def cells(self, level: int) -> Ints:
+        """How many cells each node of a level has."""
+        return np.bincount(self.labels(level), minlength=self.sizes[level])
+
     def order(self) -> Ints:
         """The cells in an order in which those of every node come together."""
-        place = np.zeros(1, np.int64)
+        place = np.arange(self.sizes[-1])
         for parents in reversed(self.parents):
             place = np.argsort(np.argsort(place[parents], kind="stable"), kind="stable")
         return np.argsort(place, kind="stable")
@@ -67,7 +71,7 @@ class Tree:
     def rounded(self, values: Floats) -> Ints:
         """Whole numbers, such that neither a cell nor the sum of any node is off by 1 or more."""
         order, whole = self.order(), np.empty(len(values), np.int64)
-        running = np.rint(np.cumsum(values[order])).astype(np.int64)
+        running = np.floor(np.cumsum(values[order]) + 0.5).astype(np.int64)
         whole[order] = np.diff(running, prepend=0)
         return whole
 
@@ -88,6 +92,7 @@ class Evidence:
 
     ``variances`` are those of the measurements, one for every node of every level or one a level; infinity stands for
     none at all. Going up, the measurement of a node and the sum over its children are weighed by their variances.
+    Children of which nothing is known take what is left of their parent, cell for cell.
     """
 
     def __init__(self, tree: Tree, variances: Sequence[Floats | float]) -> None:
@@ -102,7 +107,7 @@ class Evidence:
 
     def gathered(self, measured: Sequence[Floats | Ints]) -> list[Floats]:
         """What is known of each node from itself and from below it, by level."""
-        known = [np.asarray(measured[0], np.float64)]
+        known = [np.where(np.isfinite(self.variances[0]), measured[0], 0.0)]
         for level in range(len(self.tree.parents)):
             variance = self.variances[level + 1]
             own = _part(variance, self.measured[level + 1]) * measured[level + 1]
@@ -112,7 +117,8 @@ class Evidence:
     def shares(self, level: int) -> Floats:
         """What part of the sum of their parent the nodes of a level take of whatever that is found to be off by."""
         parents, below = self.tree.parents[level], self._below[level]
-        alike = (1 / np.bincount(parents, minlength=self.tree.sizes[level + 1]))[parents]
+        cells = np.where(np.isfinite(self.variances[level]), 0, self.tree.cells(level))
+        alike = _part(cells, np.maximum(self.tree.above(level, cells), 1)[parents])
         return np.where(np.isfinite(below)[parents], _part(self.variances[level], below[parents]), alike)
 
     def settled(self, measured: Sequence[Floats | Ints]) -> Floats:
@@ -129,8 +135,10 @@ class Evidence:
         """The variance of each cell's estimate."""
         variance = self.variances[-1]
         for level in reversed(range(len(self.tree.parents))):
-            own, share = self.variances[level], self.shares(level)
-            variance = own * (1 - share) + share**2 * variance[self.tree.parents[level]]
+            parents, share, unknown = self.tree.parents[level], self.shares(level), np.isinf(self.variances[level])
+            own = np.where(unknown, 0.0, self.variances[level])
+            above = variance[parents] + np.where(unknown, self.tree.above(level, own)[parents], 0.0)
+            variance = own * (1 - share) + share**2 * above
         return variance
 
     def sum_variance(self, weights: Floats) -> float:
@@ -148,7 +156,7 @@ class Evidence:
         return float(multiple[0] ** 2 * self.variances[-1][0] + left[0])
 
 
-def _part(a: Floats, b: Floats) -> Floats:
+def _part(a: Floats | Ints, b: Floats) -> Floats:
     """a / b, and 0 where b is infinite."""
     return np.divide(a, b, where=np.isfinite(b), out=np.zeros(np.broadcast(a, b).shape))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
+from penstock.parameters import LARGEST
 from penstock.types import Cause, Kind, Published, as_unit
 
 AFTER_BINS = ("kind", "noise_sd", "charged", "remaining", "cause", "mechanism", "version", "sequence", "link")
@@ -168,8 +168,8 @@ def _listed(said: Any) -> list[Any]:
 
 
 def _spread(value: Any) -> float:
-    """A standard deviation, which is a number, and not below 0."""
-    if not 0 <= float(value) < math.inf:
+    """A standard deviation, which is neither below 0 nor beyond measure."""
+    if not 0 <= float(value) <= LARGEST:
         raise ValueError
     return float(value)
 
