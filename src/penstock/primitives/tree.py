@@ -116,10 +116,13 @@ class Evidence:
 
     def shares(self, level: int) -> Floats:
         """What part of the sum of their parent the nodes of a level take of whatever that is found to be off by."""
-        parents, below = self.tree.parents[level], self._below[level]
-        cells = np.where(np.isfinite(self.variances[level]), 0, self.tree.cells(level))
-        alike = _part(cells, np.maximum(self.tree.above(level, cells), 1)[parents])
-        return np.where(np.isfinite(below)[parents], _part(self.variances[level], below[parents]), alike)
+        below = self._below[level][self.tree.parents[level]]
+        shares = _part(self.variances[level], below)
+        if np.isfinite(below).all():
+            return shares
+        cells = np.where(np.isinf(self.variances[level]), self.tree.cells(level), 0)
+        unknown = self.tree.above(level, cells)[self.tree.parents[level]]
+        return np.where(np.isfinite(below), shares, cells / np.maximum(unknown, 1))
 
     def settled(self, measured: Sequence[Floats | Ints]) -> Floats:
         """The estimates of all cells; those of nodes are their sums."""
@@ -149,10 +152,10 @@ class Evidence:
         """
         multiple, left = np.asarray(weights, np.float64), np.zeros(self.tree.sizes[0])
         for level in range(len(self.tree.parents)):
-            own, below = self.variances[level], self._below[level]
-            leaned = self.tree.above(level, multiple * own)
-            left = self.tree.above(level, multiple**2 * own + left) - leaned**2 / below
-            multiple = leaned / below
+            own = np.where(np.isinf(self.variances[level]), 0.0, self.variances[level])
+            leans = self.tree.above(level, multiple * self.shares(level))
+            left = self.tree.above(level, own * (multiple - leans[self.tree.parents[level]]) ** 2 + left)
+            multiple = leans
         return float(multiple[0] ** 2 * self.variances[-1][0] + left[0])
 
 
