@@ -98,7 +98,7 @@ def test_every_source_tells_the_same(source: str) -> None:
     last = read("out.csv")[-1]
     (row,) = asked(source, "--where", "age=1..", "--where", "sex=f")
     answer = ps.asking.count(last, PEOPLE.where(age="1..", sex="f"))
-    assert row == {"time": "5", "group": ""} | {name: getattr(answer, name) for name in answer.__dataclass_fields__}
+    assert row == {"time": "5", "group": {}} | {name: getattr(answer, name) for name in answer.__dataclass_fields__}
     assert row["low"] < row["value"] < row["high"]
     assert row["value"] == last.values[[2, 4]].sum()
 
@@ -111,8 +111,11 @@ def test_a_pipe_tells_the_same(form: str) -> None:
 
 def test_a_row_for_every_value() -> None:
     rows, values = asked("out.csv", "--by", "sex", "--where", "age=0|2"), read("out.csv")[-1].values
-    assert [(row["group"], row["value"]) for row in rows] == [("f", values[[0, 4]].sum()), ("m", values[[1, 5]].sum())]
-    assert [row["group"] for row in asked("out.csv", "--by", "sex", "--where", "sex=m")] == ["m"]
+    assert [(row["group"]["sex"], row["value"]) for row in rows] == [
+        ("f", values[[0, 4]].sum()),
+        ("m", values[[1, 5]].sum()),
+    ]
+    assert [row["group"] for row in asked("out.csv", "--by", "sex", "--where", "sex=m")] == [{"sex": "m"}]
     out, err = shown("out.csv", "--by", "age", "--at", "2")
     assert err == ""
     assert [line.split("│")[1].strip() for line in out.splitlines()[2:]] == ["0", "1", "2"]
@@ -122,7 +125,8 @@ def test_bins_can_be_told_what_they_are_made_of() -> None:
     values = read("out.csv")[-1].values
     (row,) = asked("out.csv", "--domain", "row=2,column=3", "--where", "row=1")
     assert row["value"] == values[3:].sum()
-    assert [row["group"] for row in asked("out.csv", "--domain", "side=left|right,place=3", "--by", "side")] == [
+    rows = asked("out.csv", "--domain", "side=left|right,place=3", "--by", "side")
+    assert [row["group"]["side"] for row in rows] == [
         "left",
         "right",
     ]
@@ -161,7 +165,7 @@ def test_a_row_for_every_value_whatever_it_is_called(values: list[str], named: s
     run(bins, "odd.jsonl", store="odd.db")
     ((attribute, told),) = ps.Domain.of_bins(bins).attributes.items()
     rows = asked("odd.jsonl", "--by", attribute)
-    assert [row["group"] for row in rows] == list(told)
+    assert [value for row in rows for value in row["group"].values()] == list(told)
     assert [row["value"] for row in rows] == read("odd.jsonl")[-1].values.tolist()
     out, _ = shown("odd.jsonl", "--by", attribute)
     assert [line.split("│")[1].strip() for line in out.splitlines()[2:]] == [each.strip() for each in told]
@@ -200,7 +204,7 @@ def test_a_row_for_every_one_of_many_bins_does_not_take_a_square_of_memory() -> 
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert peak < 6000**2 / 2
+    assert peak < 6000**2 * 3 / 4  # the rows and their text take half of that; a mask for each would take all of it
 
 
 # ---- which time ------------------------------------------------------------------------------------------------------
@@ -217,7 +221,7 @@ def test_a_row_for_every_one_of_many_bins_does_not_take_a_square_of_memory() -> 
         (("--from", "2", "--to", "4"), ["2", "3", "4"]),
         (("--from", "2", "--to", "2"), ["2"]),
         (("--from", "2", "--to", "4", "--sum"), ["2 to 4"]),
-        (("--sum",), ["5"]),
+        (("--sum",), ["1 to 5"]),
         (("--at", "3", "--sum"), ["3"]),
         (("--from", "1", "--sum"), ["1 to 5"]),
     ],
@@ -349,7 +353,7 @@ def test_republished_values_say_so() -> None:
     assert [row["low"] is None for row in asked("sample.csv", "--from", "1")] == [False, True, True, False, True]
     _, err = shown("sample.csv", "--from", "1")
     assert err.splitlines() == [
-        "no noise interval: of 6 values 6 are republished, and what has changed since is not known."
+        "no noise interval: all values are republished, and what has changed since is not known."
     ]
 
 

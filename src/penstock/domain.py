@@ -53,6 +53,10 @@ class Domain:
         """How many values each attribute has."""
         return tuple(len(values) for values in self.attributes.values())
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}: {len(values)}" for name, values in self.attributes.items())
+        return f"Domain({sizes})"
+
     def __len__(self) -> int:
         """How many bins there are."""
         return math.prod(self.shape)
@@ -152,7 +156,7 @@ class Domain:
     def _place(self, name: str, value: str) -> int:
         if value not in self._places[name]:
             values = self.attributes[name]
-            shown = ", ".join(values[:3]) + (", ..." if len(values) > 3 else "")
+            shown = ", ".join(values) if len(values) <= 4 else f"{', '.join(values[:2])}, ..., {values[-1]}"
             raise BadInput(f'"{name}" has no value {value!r}; it has {shown}.{nearest(value, values[:MOST_COMPARED])}')
         return self._places[name][value]
 

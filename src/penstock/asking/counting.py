@@ -34,7 +34,7 @@ UNTOLD = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A count, and what is known about it.
 
@@ -101,7 +101,9 @@ def _untold(kinds: NDArray[np.int8]) -> str:
     """What is not known about values that are not fresh."""
     counted = {kind: int((kinds == kind).sum()) for kind in UNTOLD}
     parts = [f"{number} {'is' if number == 1 else 'are'} {UNTOLD[kind]}" for kind, number in counted.items() if number]
-    return f"of {kinds.size} value{'' if kinds.size == 1 else 's'} {'; '.join(parts)}." if parts else ""
+    if sum(counted.values()) == kinds.size and len(parts) == 1:
+        return f"{'the value is' if kinds.size == 1 else 'all values are'} {parts[0].split(' ', 2)[2]}."
+    return f"of {kinds.size} values {'; '.join(parts)}." if parts else ""
 
 
 def _missing(units: Sequence[int]) -> str:

@@ -25,6 +25,7 @@ from penstock.types import Published
 
 STEPS = "What to do, in this order"
 WHOLE = re.compile(r"-?[0-9]{1,30}")
+NUMBER = re.compile(r"[-+0-9.eE]{1,30}")
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ def total_of(told: str) -> int | dict[str, int]:
     """A total for all units, or one for each from a file of a time and a total a line."""
     if WHOLE.fullmatch(told):
         return int(told)
+    if NUMBER.fullmatch(told):
+        raise BadInput(f"a total is a whole number, or a file of them; got {told}.")
     lines, totals = Lines(open_bytes(told), called(told)), dict[str, int]()
     try:
         rows = lines.rows()
@@ -106,7 +109,11 @@ def post(
     median: Annotated[bool, typer.Option("--median", help="Medians instead.", rich_help_panel=STEPS)] = False,
     width: Annotated[int | None, typer.Option(help="Sums over so many units.", rich_help_panel=STEPS)] = None,
     levels: Annotated[
-        str | None, typer.Option(help="Bins are the sums of their parts: a TOML file.", rich_help_panel=STEPS)
+        str | None,
+        typer.Option(
+            help="Bins are the sums of their parts: a TOML file. (People count once on every level: see --per-unit.)",
+            rich_help_panel=STEPS,
+        ),
     ] = None,
     total: Annotated[
         str | None, typer.Option(help="They add up to a public total: a number, or a file.", rich_help_panel=STEPS)

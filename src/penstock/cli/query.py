@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import IO, Annotated, Any, NamedTuple
 
@@ -34,7 +35,11 @@ DomainText = Annotated[
     typer.Option("--domain", help="What bins are made of, if their names do not tell: row=8,column=8."),
 ]
 Where = Annotated[
-    list[str], typer.Option(help="A condition: sex=f, age=18..25, bin=north|south.", rich_help_panel=WHAT)
+    list[str], typer.Option(help="A condition: sex=f, age=18..25, 'bin=north|south'.", rich_help_panel=WHAT)
+]
+By = Annotated[
+    list[str],
+    typer.Option(help="A row for each value of an attribute; told twice, for each pair.", rich_help_panel=WHAT),
 ]
 At = Annotated[str | None, typer.Option(help="One time unit, by its label, or as t=5; else the last.")]
 
@@ -42,7 +47,7 @@ At = Annotated[str | None, typer.Option(help="One time unit, by its label, or as
 def query(
     releases: Given,
     where: Where = [],  # noqa: B006
-    by: Annotated[str | None, typer.Option(help="A row for each value of an attribute.", rich_help_panel=WHAT)] = None,
+    by: By = [],  # noqa: B006
     at: Annotated[str | None, typer.Option(help="One unit, by its label, or as t=5.", rich_help_panel=WHEN)] = None,
     begin: Annotated[str | None, typer.Option("--from", help="From this unit on.", rich_help_panel=WHEN)] = None,
     end: Annotated[str | None, typer.Option("--to", help="Up to this unit.", rich_help_panel=WHEN)] = None,
@@ -66,29 +71,29 @@ def query(
         made_of = domain_of(given.bins, domain)
         conditions = _conditions(made_of, where, by)
         first, final = (begin, end) if at is None else (at, at)
-        found = list(_in_time(given, first, final, last=first is None and final is None))
+        found = list(_in_time(given, first, final, last=first is None and final is None and not together))
     spans = [found] if together else [[release] for release in found]
     rows = [
-        Row(_span(span), name, count(span, mask, confidence=confidence))
+        Row(_span(span), values, count(span, mask, confidence=confidence))
         for span in spans
-        for name, mask in _questions(made_of, conditions, by)
+        for values, mask in _questions(made_of, conditions, by)
     ]
     if json:
-        as_json({"releases": releases, "where": where, "by": by, "counts": [row.as_dict() for row in rows]})
+        as_json({"releases": releases, "where": where, "by": by, "counts": [row.as_dict(by) for row in rows]})
     else:
         _show(rows, by, confidence)
 
 
 class Row(NamedTuple):
-    """What came of one question: when, for which value of the attribute that rows go by, if any, and the answer."""
+    """What came of one question: when, for which values of the attributes that rows go by, and the answer."""
 
     time: str
-    group: str
+    group: tuple[str, ...]
     answer: Answer
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, by: list[str]) -> dict[str, Any]:
         """For a script."""
-        return {"time": self.time, "group": self.group, **asdict(self.answer)}
+        return {"time": self.time, "group": dict(zip(by, self.group, strict=True)), **asdict(self.answer)}
 
 
 def table(
@@ -127,28 +132,30 @@ def domain_of(bins: tuple[str, ...], told: str | None) -> Domain:
     return made
 
 
-def _conditions(domain: Domain, where: list[str], by: str | None) -> dict[str, str]:
+def _conditions(domain: Domain, where: list[str], by: list[str]) -> dict[str, str]:
     """What has to hold, by attribute."""
     conditions: dict[str, str] = {}
     for told in where:
         name, equals, value = (piece.strip() for piece in told.partition("="))
         if not equals or name in conditions:
-            raise BadInput(f"a condition is written attribute=value, each attribute once; got {told!r}.")
+            raise BadInput(
+                f"a condition is written attribute=value, each attribute once ('age=20|21' for several values);"
+                f" got {told!r}."
+            )
         conditions[name] = value
-    domain.where(conditions | ({by: ".."} if by is not None and by not in conditions else {}))  # refused now
+    domain.where(dict.fromkeys(by, "..") | conditions)  # refused now
+    if len(set(by)) < len(by):
+        raise BadInput(f"rows go by each attribute once; got {', '.join(by)}.")
     return conditions
 
 
-def _questions(domain: Domain, conditions: dict[str, str], by: str | None) -> Iterator[tuple[str, Mask]]:
-    """The bins that are asked about, for each value of ``by`` if there is one."""
+def _questions(domain: Domain, conditions: dict[str, str], by: list[str]) -> Iterator[tuple[tuple[str, ...], Mask]]:
+    """The bins that are asked about, for each combination of values of the attributes in ``by``."""
     mask = domain.where(conditions)
-    if by is None:
-        yield "", mask
-        return
-    for value in domain.attributes[by]:
-        of_value = mask & domain.where({by: [value]})
-        if of_value.any():
-            yield value, of_value
+    for values in product(*(domain.attributes[name] for name in by)):
+        of_values = mask & domain.where({name: [value] for name, value in zip(by, values, strict=True)})
+        if of_values.any() or not by:
+            yield values, of_values
 
 
 def _in_time(given: Released, begin: str | None, end: str | None, *, last: bool) -> Iterator[Published]:
@@ -171,7 +178,9 @@ def _in_time(given: Released, begin: str | None, end: str | None, *, last: bool)
     elif passed:
         raise BadInput(f"{end} lies before {begin}; ask from the earlier to the later one.")
     elif not begun or (end is not None and not ended):
-        raise BadInput(f"no release is called {end if begun else begin}; ask for a label, or by number for t=5.")
+        raise BadInput(
+            f"no release is called {end if begun else begin}; ask for a label, or give the number of a unit as t=5."
+        )
 
 
 def _is_called(release: Published, name: str) -> bool:
@@ -184,15 +193,15 @@ def _span(group: list[Published]) -> str:
     return first if len(group) == 1 else f"{first} to {last}"
 
 
-def _show(rows: list[Row], by: str | None, confidence: float) -> None:
+def _show(rows: list[Row], by: list[str], confidence: float) -> None:
     shown = Table(show_edge=False)
-    for heading in ("time", *([by] if by else [])):
+    for heading in ("time", *by):
         shown.add_column(Text(heading), overflow="fold")
     for heading in ("count", f"{100 * confidence:g}% noise interval"):
         shown.add_column(heading, justify="right")
     for time, group, answer in rows:
         interval = "-" if answer.low is None else f"{answer.low} to {answer.high}"
-        shown.add_row(Text(time), *([Text(group)] if by else []), str(answer.value), interval)
+        shown.add_row(Text(time), *map(Text, group), str(answer.value), interval)
     results.print(shown)
     for warning in dict.fromkeys(row.answer.warning for row in rows if row.answer.warning):
         messages.print(Text.assemble(("no noise interval: ", "bold"), warning))
@@ -205,6 +214,8 @@ def _opened(output: str) -> Iterator[IO[str]]:
         yield sys.stdout
         return
     path, fresh = Path(output), Path(f"{output}.new")
+    if path.suffix.lower() in (".gz", ".jsonl", ".ndjson", ".parquet"):
+        raise BadInput(f"a table is written as CSV, and {output} would hold something else; name a .csv file.")
     if path.exists():
         raise BadInput(f"{output} is there already; name another file, or move it away.")
     try:

@@ -59,7 +59,8 @@ def simulate(
     if to:
         picture.require_drawable(to)
     chosen = [mechanism] if mechanism else list(catalogue.mechanisms())
-    made = {key: found for key in chosen if (found := _made(key, parameters, law, only=mechanism is not None))}
+    told = _told(parameters, mechanism)
+    made = {key: found for key in chosen if (found := _made(key, told, law, only=mechanism is not None))}
     shape = Shape(_kind(kind, law), bins, _within_horizon(length, law), mean)
     outcomes = _all_tried(made, shape.streams(seed, _several(trials)), seed, width)
     rows = sorted((_row(key, tries, law) for key, tries in outcomes.items()), key=lambda row: row["mean_error"])
@@ -67,9 +68,7 @@ def simulate(
     title = f"{shape}{'' if width == 1 else f', sums over {width}'}; {_promise(law)}"
     if target_error is not None:
         sought = Target(target_error, law, trials, _windows(length, law, shape))
-        again = Again(
-            parameters_of(parameters) if mechanism else {}, _streams(shape, length, seed, trials), seed, width
-        )
+        again = Again(told, _streams(shape, length, seed, trials), seed, width)
         target.show(sought, sought.rows(outcomes, again), title, about if json else None)
     elif json:
         as_json(about | {"mechanisms": rows})
@@ -92,9 +91,18 @@ def _promise(law: PrivacyModel) -> str:
     return f"epsilon {law.epsilon} in any {several(law.window, 'presence' if isinstance(law, MContext) else 'unit')}"
 
 
-def _made(key: str, parameters: list[str], law: PrivacyModel, *, only: bool) -> Mechanism | None:
+def _told(parameters: list[str], mechanism: str | None) -> dict[str, Any]:
+    """The parameters of one mechanism; all of them together take only what they have in common."""
+    told, common = parameters_of(parameters), [field.name for field in Mechanism.parameter_fields()]
+    own = [name for name in told if mechanism is None and name not in common]
+    if own:
+        raise BadInput(f"{own[0]} is no parameter of all mechanisms; say with --mechanism whose it is.")
+    return told
+
+
+def _made(key: str, parameters: dict[str, Any], law: PrivacyModel, *, only: bool) -> Mechanism | None:
     try:
-        return catalogue.made(key, parameters_of(parameters) if only else {}, law)
+        return catalogue.made(key, parameters, law)
     except NotProven:
         if only:
             raise

@@ -11,7 +11,7 @@ from penstock.errors import BadInput, BadRow
 from penstock.streams.files import format_of
 from penstock.streams.formats import UNREADABLE, Csv, Format, Jsonl
 from penstock.streams.frames import open_parquet
-from penstock.streams.lines import Lines, called, open_bytes
+from penstock.streams.lines import STANDARD, Lines, called, open_bytes
 from penstock.types import Published
 
 BATCH = 1024  # releases read at once from a Parquet file
@@ -110,4 +110,7 @@ def _columns(names: list[str], name: str) -> Csv:
 
 
 def _foreign(name: str) -> BadInput:
-    return BadInput(f'{name} holds no releases; give a file that "penstock run" or "penstock export" has written.')
+    form = ", or say --input-format jsonl if it holds JSON lines" if name == called(STANDARD) else ""
+    return BadInput(
+        f'{name} holds no releases; give a file that "penstock run" or "penstock export" has written{form}.'
+    )

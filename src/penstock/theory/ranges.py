@@ -22,6 +22,8 @@ from penstock.types import Floats
 def noise_sd(e: Epsilon, sensitivity: int = 1) -> float:
     """The standard deviation of the noise in one bin."""
     at_least_one("sensitivity", sensitivity)
+    if not isinstance(e, Epsilon):
+        raise BadInput(f"a budget is an Epsilon; write Epsilon({str(e)!r}).")
     if not e:
         raise BadInput("an epsilon of 0 buys no answer; use a larger one.")
     return laplace_sd(Fraction(sensitivity * NANO, e.nano))
