@@ -292,7 +292,7 @@ def test_the_commands_of_the_manual_work() -> None:
     Path("s.db.head").rename("flu.db.head")
     (commands,) = re.findall(r"```sh\n(.*?)```", manual, re.DOTALL)
     for line in commands.splitlines():
-        post(*shlex.split(line.replace("--stream flu", "--stream in"))[2:])
+        post(*shlex.split(line)[2:])
     assert len(read("tables.csv")) == len(read("smooth.jsonl")) == 12
     (levels,) = re.findall(r"```toml\n(.*?)```", manual, re.DOTALL)
     told = ps.post.Levels(["harbour", "nation", "north", "south", "hills"], tomllib.loads(levels))

@@ -121,6 +121,20 @@ def test_a_row_for_every_value() -> None:
     assert [line.split("│")[1].strip() for line in out.splitlines()[2:]] == ["0", "1", "2"]
 
 
+def test_a_row_for_every_pair_of_values() -> None:
+    rows = asked("out.csv", "--by", "sex", "--by", "age")
+    assert [tuple(row["group"].items()) for row in rows] == [
+        (("sex", sex), ("age", age)) for sex in ("f", "m") for age in ("0", "1", "2")
+    ]
+    assert [row["value"] for row in rows] == read("out.csv")[-1].values[[0, 2, 4, 1, 3, 5]].tolist()
+    assert "each attribute once" in refused("query", "out.csv", "--by", "sex", "--by", "sex")
+
+
+def test_a_table_is_csv() -> None:
+    assert "written as CSV" in refused("table", "out.csv", "-o", "people.parquet")
+    assert not Path("people.parquet").exists()
+
+
 def test_bins_can_be_told_what_they_are_made_of() -> None:
     values = read("out.csv")[-1].values
     (row,) = asked("out.csv", "--domain", "row=2,column=3", "--where", "row=1")

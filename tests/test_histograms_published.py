@@ -152,6 +152,19 @@ def test_simulated_before_anything_is_spent(how: str) -> None:
     assert "has 15 cells, and there are 12 bins" in err
 
 
+def test_all_mechanisms_are_tried_with_a_method_but_not_with_what_one_of_them_takes() -> None:
+    shape = ["simulate", *LAW, "--bins", "12", "--length", "20", "--trials", "1", "--json"]
+    usual, other = (
+        json.loads(command(*shape, *told)[1])["mechanisms"] for told in ([], ["--set", "histogram=adaptive"])
+    )
+    errors, others = ({row["mechanism"]: row["mean_error"] for row in rows} for rows in (usual, other))
+    assert errors.keys() == others.keys()
+    assert all(errors[key] != others[key] for key in ("uniform", "bd", "sample", "rg", "sliding_baseline"))
+    code, _, message = command(*shape, "--set", "warm_up=3")
+    assert code == 2
+    assert "warm_up is no parameter of all mechanisms" in message
+
+
 # ---- through a store ------------------------------------------------------------------------------------------------
 
 
