@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
@@ -22,7 +21,7 @@ from penstock.histograms import Histogram, Laplace
 from penstock.histograms.base import Shape
 from penstock.histograms.catalogue import histogram_of, measured_by, require_shape, shape_of
 from penstock.parameters import within
-from penstock.theory.sums import half_width
+from penstock.theory.sums import condensed, half_width
 from penstock.types import Floats, Kind, Mask, Published, Release
 
 USUAL_CONFIDENCE = 0.95
@@ -137,17 +136,16 @@ def _with_interval(
     answer: Answer, asked: Sequence[Release], chosen: Mask, histogram: Histogram, shape: Shape
 ) -> Answer:
     """The answer with its noise interval. Different time units have noise of their own."""
-    sds = [histogram.sum_sd(shape, _measured_sd(release), chosen.astype(np.float64)) for release in asked]
-    if None in sds:
+    noises = [histogram.noises(shape, _measured_sd(release), chosen.astype(np.float64)) for release in asked]
+    drawn = np.concatenate([each for each in noises if each is not None] or [np.empty(0)])
+    if len(noises) > sum(each is not None for each in noises):
         return replace(answer, warning=f"{histogram} does not tell how far sums are off.")
-    noise_sd = math.hypot(*(sd for sd in sds if sd is not None))
     if isinstance(histogram, Laplace):
-        half = half_width(np.concatenate([release.noise_sd[chosen] for release in asked]), answer.confidence)
-    else:  # a mixture of noises lies between one of them and very many
-        many = NormalDist().inv_cdf(0.5 + answer.confidence / 2) * noise_sd
-        half = max(half_width([noise_sd], answer.confidence), math.ceil(many))
-    reach = int(half)
-    return replace(answer, noise_sd=noise_sd, low=answer.value - reach, high=answer.value + reach)
+        reach = int(half_width(drawn, answer.confidence))
+    else:  # parts of noises are not whole; their sum is
+        reach = max(math.ceil(half_width(condensed(drawn), answer.confidence, discrete=False) - 0.5), 0)
+    spread = float(np.sqrt((drawn**2).sum()))
+    return replace(answer, noise_sd=spread, low=answer.value - reach, high=answer.value + reach)
 
 
 def _measured_sd(release: Release) -> Floats:

@@ -53,8 +53,8 @@ class Histogram(ABC):
     def measure(self, ask: Purse, shape: Shape, e: Epsilon) -> Measured:
         """Spend ``e`` on the cells that can be asked about."""
 
-    def sum_sd(self, shape: Shape, noise_sd: Floats, weights: Floats) -> float | None:
-        """The standard deviation of the noise in a weighted sum of bins that were measured together.
+    def noises(self, shape: Shape, noise_sd: Floats, weights: Floats) -> Floats | None:
+        """The independent noises in a weighted sum of bins that were measured together, as standard deviations.
 
         None if the method cannot tell. ``noise_sd`` and ``weights`` are given for all bins of the domain; where
         ``noise_sd`` is not a number, a bin was not measured with the others, and has no weight.

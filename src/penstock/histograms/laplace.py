@@ -19,5 +19,7 @@ class Laplace(Histogram):
     def measure(self, ask: Purse, shape: Shape, e: Epsilon) -> Measured:
         return Measured(ask(e), Kind.FRESH, np.full(ask.size, ask.noise_sd(e)))
 
-    def sum_sd(self, shape: Shape, noise_sd: Floats, weights: Floats) -> float:
-        return float(np.sqrt(np.nansum((weights * noise_sd) ** 2)))
+    def noises(self, shape: Shape, noise_sd: Floats, weights: Floats) -> Floats:
+        counted = weights != 0
+        noises: Floats = np.abs(weights[counted]) * noise_sd[counted]
+        return noises

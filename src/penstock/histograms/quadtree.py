@@ -12,6 +12,7 @@ from penstock.histograms.base import Histogram, Measured, Shape, levelled, requi
 from penstock.histograms.laplace import Laplace
 from penstock.primitives.purse import Purse
 from penstock.primitives.tree import Evidence, Tree, tree_over
+from penstock.theory.sums import condensed
 from penstock.types import Floats, Kind
 
 WIDE, NEGLIGIBLE = 10.0, 1e-6  # variances of noise
@@ -53,15 +54,18 @@ class Quadtree(Histogram):
         values = cells + tree.rounded(evidence.settled(off))
         return Measured(values, Kind.FRESH, np.sqrt(with_rounding(evidence.cell_variances())))
 
-    def sum_sd(self, shape: Shape, noise_sd: Floats, weights: Floats) -> float:
+    def noises(self, shape: Shape, noise_sd: Floats, weights: Floats) -> Floats:
         cells = np.flatnonzero(np.isfinite(noise_sd))
         if len(cells) < 2:
-            return float(np.sqrt((weights[cells] * noise_sd[cells]) ** 2).sum())
+            return np.abs(weights[cells]) * noise_sd[cells]
         tree = tree_over(shape, self.split, None if len(cells) == len(noise_sd) else cells)
         told = float((noise_sd[cells] ** 2).mean())
         drawn = without_rounding(told)
+        evidence = _as_drawn(tree, drawn)
+        contained = zip(evidence.coefficients(weights[cells]), evidence.measured, strict=True)
+        noises = np.concatenate([np.abs(times) * np.sqrt(variance) for times, variance in contained])
         ends = np.diff(weights[cells][tree.order()], prepend=0.0, append=0.0)  # where sums are rounded; a cell has two
-        return math.sqrt(_as_drawn(tree, drawn).sum_variance(weights[cells]) + (told - drawn) * (ends**2).sum() / 2)
+        return condensed(noises, (told - drawn) * float((ends**2).sum()) / 2)
 
 
 def with_rounding(variances: Floats) -> Floats:

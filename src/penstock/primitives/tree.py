@@ -144,19 +144,22 @@ class Evidence:
             variance = own * (1 - share) + share**2 * above
         return variance
 
-    def sum_variance(self, weights: Floats) -> float:
-        """The variance of a weighted sum of the cells' estimates, which are not independent.
+    def coefficients(self, weights: Floats) -> list[Floats]:
+        """How often each measurement, level by level, is contained in a weighted sum of the cells' estimates.
 
-        Given the sum of their parent, nodes vary by v and share what is missing; so going up, the weighted sum is some
-        multiple of each node and, independently, the variance that is left below it.
+        Going up, that sum is some multiple of each node, and of what is known of its children by themselves so often as
+        theirs differs from it. Going down, what is known of a node is made of its measurement and of its children.
         """
-        multiple, left = np.asarray(weights, np.float64), np.zeros(self.tree.sizes[0])
+        multiples = [np.asarray(weights, np.float64)]
         for level in range(len(self.tree.parents)):
-            own = np.where(np.isinf(self.variances[level]), 0.0, self.variances[level])
-            leans = self.tree.above(level, multiple * self.shares(level))
-            left = self.tree.above(level, own * (multiple - leans[self.tree.parents[level]]) ** 2 + left)
-            multiple = leans
-        return float(multiple[0] ** 2 * self.variances[-1][0] + left[0])
+            multiples.append(self.tree.above(level, multiples[level] * self.shares(level)))
+        known, contained = multiples[-1], []
+        for level in reversed(range(len(self.tree.parents))):
+            parents, variance = self.tree.parents[level], self.variances[level + 1]
+            contained.append(known * _part(variance, self.measured[level + 1]))
+            inherited = known * _part(variance, self._below[level])
+            known = multiples[level] + (inherited - multiples[level + 1])[parents]
+        return [np.where(np.isfinite(self.measured[0]), known, 0.0), *reversed(contained)]
 
 
 def _part(a: Floats | Ints, b: Floats) -> Floats:

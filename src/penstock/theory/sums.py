@@ -23,6 +23,7 @@ from penstock.types import Floats
 BEYOND = 1e-12  # the chance that is wrapped around the circle
 NEGLIGIBLE = 1e-9  # a coefficient below this is left out, and so are all after it
 MOST_TERMS = 2**21  # of the series
+WIDEST, MANY = 100, 100  # noises that are kept, and that stand for all others
 LARGEST_CONFIDENCE = 1 - 1e-6  # nearer to 1 the series is not exact enough
 
 
@@ -50,6 +51,16 @@ def half_width(noise_sds: ArrayLike, confidence: float, *, discrete: bool = True
     if confidence > LARGEST_CONFIDENCE:
         raise BadInput(f"sums are not known to {confidence}; ask for a confidence of {LARGEST_CONFIDENCE} at most.")
     return _sum_of(noise_sds, discrete).half_width(confidence)
+
+
+def condensed(noise_sds: Floats, besides: float = 0.0) -> Floats:
+    """Much fewer noises whose sum is hardly any different: the widest, and many equal ones for all the others.
+
+    ``besides`` is the variance of whatever else there is many of.
+    """
+    ordered = np.sort(noise_sds)[::-1]
+    rest = float((ordered[WIDEST:] ** 2).sum()) + besides
+    return np.append(ordered[:WIDEST], np.full(MANY, math.sqrt(rest / MANY)))
 
 
 def tail_bound(noise_sds: ArrayLike, beta: float) -> float:
