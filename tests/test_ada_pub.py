@@ -142,10 +142,7 @@ class Reference:
             self.shared[j] = [*self.shared[j], len(sizes[j])][-len(self.seen[j]) :]
             surprising = abs(perturbed[j] - self.last[j]) > 4 * self.noise_sd
             if len(sizes[j]) == 1 and surprising and max(self.shared[j]) > 1:
-                self.seen[j], self.shared[j] = (
-                    [perturbed[j]],
-                    [1],
-                )  # chosen by its own noise, so it is not fresh for that
+                self.seen[j], self.shared[j] = [perturbed[j]], [1]  # not fresh: chosen by its own noise
             self.open[j] = self.open[j] and len(self.raw[j]) < self.longest
         return [statistics.median(seen) for seen in self.seen], kinds, thetas
 

@@ -22,7 +22,7 @@ KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "
 def of_kind(name: str, value: Any, hint: Any) -> Any:
     """The value as Python's own kind, or a refusal if a parameter annotated with ``hint`` cannot take it."""
     if not _fits(value, hint):
-        raise BadInput(f"{name} must be {' or '.join(_names(hint, value))}; got {_shown(value)}.")
+        raise BadInput(f"{name} must be {' or '.join(_names(hint, value))}; got {shown(value)}.")
     if isinstance(value, np.integer):
         value = int(value)
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
@@ -54,7 +54,7 @@ def _sane(value: Any) -> bool:
     return size == 0 or SMALLEST <= size <= LARGEST
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """The value, if it is short enough to be read."""
     try:
         text = repr(value)

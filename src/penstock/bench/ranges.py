@@ -9,18 +9,17 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from penstock.asking import count
 from penstock.bench.populations import Population, from_files, made_up
-from penstock.bench.trials import Options, refused
+from penstock.bench.trials import Options, bar, refused, ruled
+from penstock.drawing import require_drawable
 from penstock.errors import BadInput
 from penstock.histograms import Adaptive, Histogram, Laplace, Quadtree
 from penstock.mechanisms.uniform import Uniform
@@ -52,15 +51,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.add_argument("--markdown", action="store_true", help="tables for a document")
         options.add_argument("--figure", default="", help="a file to draw the errors into")
         told = options.told(arguments)
-        require_drawable(told.figure)
+        if told.figure:
+            require_drawable(Path(told.figure))
         populations = made_up() + (from_files(Path(told.data)) if told.data else [])
     except BadInput as fault:
         return refused(fault)
-    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        total = len(populations) * len(EPSILONS) * len(METHODS) * told.seeds
-        task = progress.add_task("measuring", total=total)
-        errors = measured(populations, told.seeds, partial(progress.advance, task))
+    with bar(len(populations) * len(EPSILONS) * len(METHODS) * told.seeds) as advance:
+        errors = measured(populations, told.seeds, advance)
     style = box.MARKDOWN if told.markdown else box.SIMPLE_HEAD
     console = Console(width=140)
     for population in populations:
@@ -70,13 +67,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         draw(populations, errors, Path(told.figure))
         console.print(f"drawn: {told.figure}")
     return 0
-
-
-def require_drawable(figure: str) -> None:
-    """Refuse now what could not be drawn in the end."""
-    path = Path(figure)
-    if figure and (path.suffix not in (".png", ".svg", ".pdf") or not path.resolve().parent.is_dir()):
-        raise BadInput(f"a figure is a .png, .svg or .pdf file in a folder that exists; got {figure}.")
 
 
 def measured(populations: Sequence[Population], seeds: int, advance: Callable[[], None]) -> Errors:
@@ -125,7 +115,7 @@ def _table_of_errors(population: Population, errors: Errors, style: box.Box) -> 
     cells, empty = len(population.counts), float((population.counts == 0).mean())
     about = f"{population.name}: {int(population.counts.sum()):,} records in {cells:,} cells, {empty:.0%} of them empty"
     names = ["epsilon", "method", *(f"{max(round(part * cells), 1):,} cells" for part in PARTS)]
-    table = _table(f"{about}. Mean error of counts, and over Laplace's", names, style)
+    table = ruled(f"{about}. Mean error of counts, and over Laplace's", names, style, words=2)
     for epsilon in EPSILONS:
         plain = errors[population.name, epsilon, METHODS[0]]
         for method in METHODS:
@@ -143,7 +133,7 @@ def _shown(number: float) -> str:
 def _table_of_coverage(style: box.Box) -> Table:
     """How many of very many fresh bins lie within their 95% noise intervals."""
     title = "Noise intervals of single fresh bins, nominal 95%; noise is whole, so they may hold a little more often"
-    table = _table(title, ["budget", "interval", "holds with chance", f"of {BINS:,} bins"], style)
+    table = ruled(title, ["budget", "interval", "holds with chance", f"of {BINS:,} bins"], style, words=2)
     flat = Population("flat", (BINS,), np.full(BINS, 1000))
     for seed, budget in enumerate(BUDGETS):
         release = released(flat, Laplace(), budget, seed)
@@ -161,7 +151,7 @@ def _table_of_range_coverage(style: box.Box) -> Table:
     title = (
         f"Noise intervals of boxes in the census, nominal 95%: how many hold, of {COVERED} in each of {DRAWN} releases"
     )
-    table = _table(title, ["method", "epsilon", *(f"{part:.2%} of it" for part in PARTS)], style)
+    table = ruled(title, ["method", "epsilon", *(f"{part:.2%} of it" for part in PARTS)], style, words=2)
     boxes = [list(random_boxes(population.shape, part, COVERED)) for part in PARTS]
     truth = _answers(population.counts, population.shape, boxes)
     for method in METHODS[:3]:
@@ -181,20 +171,12 @@ def _reach(release: Release, shape: tuple[int, ...], where: Box, method: Histogr
     return 0 if answer.high is None else answer.high - answer.value
 
 
-def _table(title: str, names: Sequence[str], style: box.Box) -> Table:
-    table = Table(title=title, title_justify="left", box=style)
-    for i, name in enumerate(names):
-        table.add_column(name, justify="right" if i > 1 else "left", no_wrap=True)
-    return table
-
-
 def draw(populations: Sequence[Population], errors: Errors, to: Path) -> None:
     """Errors by size of the range, a panel for each population and epsilon."""
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
 
-    figure, panels = pyplot.subplots(
-        len(populations), len(EPSILONS), figsize=(11, 3.6 * len(populations)), squeeze=False, layout="constrained"
-    )
+    figure = Figure(figsize=(11, 3.6 * len(populations)), layout="constrained")
+    panels = figure.subplots(len(populations), len(EPSILONS), squeeze=False)
     for row, population in zip(panels, populations, strict=True):
         sizes = [max(part * len(population.counts), 1.0) for part in PARTS]
         for panel, epsilon in zip(row, EPSILONS, strict=True):
@@ -207,7 +189,6 @@ def draw(populations: Sequence[Population], errors: Errors, to: Path) -> None:
             panel.spines[["top", "right"]].set_visible(False)
     panels[0][0].legend(frameon=False)
     figure.savefig(to, dpi=100)
-    pyplot.close(figure)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.bench.repeated import rows
-from penstock.bench.trials import Measured, Options, Run, Streams, measure_shown, refused
+from penstock.bench.trials import Measured, Options, Run, Streams, measure_shown, refused, ruled
 from penstock.catalogue import made
 from penstock.curator import Curator
 from penstock.epsilon import Epsilon
@@ -134,7 +134,7 @@ def _table_of_errors(
     results: dict[Sums, Measured], streams: Streams, epsilon: str, width: int, style: box.Box
 ) -> Table:
     what = "single units" if width == 1 else f"sums of {width} units"
-    table = _table(
+    table = ruled(
         f"epsilon = {epsilon}, {what}: squared error over that of Baseline, ± 95%", ["stream", *VARIANTS], style
     )
     for stream, counts in streams.items():
@@ -154,7 +154,7 @@ def _ratio(measured: Measured, base: Measured) -> str:
 def _table_of_shares(style: box.Box) -> Table:
     """How often a bin that rests is taken to have moved: if its last release was exact, and as it is."""
     title = "Why: the noise of the monitor against its threshold, sqrt(2) / e2"
-    table = _table(title, ["monitor share", "noise sd / threshold", "false alarms at least", "measured"], style)
+    table = ruled(title, ["monitor share", "noise sd / threshold", "false alarms at least", "measured"], style)
     for share in SHARES:
         odds = share / (1 - share)  # e1 over e2
         table.add_row(f"{share}", f"{1 / odds:.2f}", f"{math.exp(-math.sqrt(2) * odds):.1%}", f"{_alarms(share):.1%}")
@@ -174,18 +174,11 @@ def _table_of_rates(style: box.Box) -> Table:
     """The expected squared error of the monitor at several sampling rates, over that at rate 1."""
     title = "Why not sample: squared error of a monitor that looks at a part of the records, over that at 100%"
     shown = (0.1, 0.25, 0.5, 0.75, 1.0)
-    table = _table(title, ["records, e1", *(f"{rate:.0%}" for rate in shown)], style)
+    table = ruled(title, ["records, e1", *(f"{rate:.0%}" for rate in shown)], style)
     for records in (10, 1000, 100_000):
         for e in (0.01, 0.1):
             errors = expected_errors(records, 1, e)
             table.add_row(f"{records:,}, {e}", *(f"{errors[round(rate * 100) - 1] / errors[-1]:.2f}" for rate in shown))
-    return table
-
-
-def _table(title: str, names: list[str], style: box.Box) -> Table:
-    table = Table(title=title, title_justify="left", box=style)
-    for i, name in enumerate(names):
-        table.add_column(name, justify="right" if i else "left", no_wrap=True)
     return table
 
 

@@ -8,13 +8,16 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
 from penstock.bench.plain import Faults, PlainSPAS
 from penstock.catalogue import mechanism
@@ -103,12 +106,26 @@ def refused(fault: BadInput) -> int:
     return 2
 
 
-def measure_shown(wanted: Mapping[S, int], streams: Streams, workers: int) -> dict[S, Measured]:
-    """Measure, with a bar that shows how far it is."""
+@contextmanager
+def bar(total: int) -> Iterator[Callable[[], None]]:
+    """A bar that shows how far it is, and what moves it on."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("measuring", total=sum(wanted.values()))
-        return measure(wanted, streams, workers, partial(progress.advance, task))
+        yield partial(progress.advance, progress.add_task("measuring", total=total))
+
+
+def measure_shown(wanted: Mapping[S, int], streams: Streams, workers: int) -> dict[S, Measured]:
+    """Measure, with a bar."""
+    with bar(sum(wanted.values())) as advance:
+        return measure(wanted, streams, workers, advance)
+
+
+def ruled(title: str, names: Sequence[str], style: box.Box, *, words: int = 1) -> Table:
+    """A table whose first columns are words, and the others numbers."""
+    shown = Table(title=title, title_justify="left", box=style)
+    for i, name in enumerate(names):
+        shown.add_column(name, justify="left" if i < words else "right", no_wrap=True)
+    return shown
 
 
 def measure(wanted: Mapping[S, int], streams: Streams, workers: int, advance: Callable[[], None]) -> dict[S, Measured]:

@@ -20,7 +20,8 @@ messages = Console(stderr=True, soft_wrap=True, highlight=False)
 
 def as_json(value: Any) -> None:
     """A result for a script."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    sys.stdout.writelines(json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value))  # piece by piece
+    typer.echo()
 
 
 @contextmanager

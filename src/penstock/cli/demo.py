@@ -19,6 +19,7 @@ from penstock.asking import count
 from penstock.cli import options, picture
 from penstock.cli.console import progress, results, several
 from penstock.cli.trial import Trial, tried
+from penstock.drawing import require_drawable
 from penstock.errors import BadInput
 from penstock.models import PrivacyModel, WEvent
 from penstock.store import Archive
@@ -43,7 +44,7 @@ def demo(
 ) -> None:
     """Publish a made-up stream through a durable store, kill it on the way, resume it, verify it, and look at it."""
     if to:
-        picture.require_drawable(to)
+        require_drawable(to)
     model = WEvent(epsilon=epsilon, w=w)
     catalogue.made(mechanism, {}, model)
     stream = synthetic(kind, bins=bins, steps=steps, seed=seed)

@@ -27,7 +27,7 @@ MechanismName = Annotated[
     ),
 ]
 Parameters = Annotated[
-    list[str], typer.Option("--set", help="A parameter of the mechanism: warm_up=10.", rich_help_panel=MECHANISM)
+    list[str], typer.Option("--set", help="A parameter: warm_up=10, histogram=adaptive.", rich_help_panel=MECHANISM)
 ]
 ModelName = Annotated[
     str | None, typer.Option(help=f"One of {', '.join(MODELS)}.", rich_help_panel=LAW, autocompletion=lambda: [*MODELS])

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from rich.text import Text
 
-from penstock.errors import BadInput
 from penstock.types import Floats, Ints
 
 CELL_WIDTH, CELL_HEIGHT = 2, 4  # dots of one braille character
@@ -46,21 +45,6 @@ def _characters(bottom: Ints | int, top: Ints, height: int) -> Ints:
     cells = dots.reshape(height, CELL_HEIGHT, -1, CELL_WIDTH)
     codes: Ints = (cells * DOT_BITS[:, np.newaxis, :]).sum(axis=(1, 3))
     return codes
-
-
-def require_drawable(path: Path) -> None:
-    """Refuse a picture file that could not be written, before any work is done."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-    except ImportError:
-        raise BadInput('a picture file needs matplotlib; install it with: pip install "penstock[plot]".') from None
-    kinds = FigureCanvasAgg.get_supported_filetypes()
-    if path.suffix.lstrip(".") not in kinds:
-        raise BadInput(
-            f"a picture is drawn into a file of one of these kinds: {', '.join(sorted(kinds))}; got {path.name}."
-        )
-    if not path.resolve().parent.is_dir():
-        raise BadInput(f"there is no folder {path.parent} to draw the picture into; make it first.")
 
 
 def to_file(truth: Floats, release: Floats, title: str, path: Path, *, killed: int | None = None) -> None:

@@ -18,6 +18,7 @@ from penstock.cli.console import as_json, progress, results, several
 from penstock.cli.settings import parameters_of
 from penstock.cli.target import LONGEST_HORIZON, Again, Target
 from penstock.cli.trial import Trial, tried
+from penstock.drawing import require_drawable
 from penstock.errors import BadInput, NotProven
 from penstock.mechanisms.base import Mechanism
 from penstock.models import MContext, PrivacyModel, model_of
@@ -57,7 +58,7 @@ def simulate(
     windows = {"w": w or (52 if model == "w-event" else None), "horizon": horizon, "m": m, "steps": steps}
     law = model_of(options.law(model, epsilon=epsilon, **windows, neighbours=neighbours, per_unit=per_unit))
     if to:
-        picture.require_drawable(to)
+        require_drawable(to)
     chosen = [mechanism] if mechanism else list(catalogue.mechanisms())
     told = _told(parameters, mechanism)
     made = {key: found for key in chosen if (found := _made(key, told, law, only=mechanism is not None))}

@@ -14,7 +14,7 @@ from penstock.histograms.adaptive import Adaptive
 from penstock.histograms.base import Histogram, Shape
 from penstock.histograms.laplace import Laplace
 from penstock.histograms.quadtree import Quadtree
-from penstock.parameters import LONGEST_SHOWN, nearest
+from penstock.parameters import LONGEST_SHOWN, nearest, shown
 
 HISTOGRAMS: dict[str, type[Histogram]] = {"laplace": Laplace, "quadtree": Quadtree, "adaptive": Adaptive}
 TITLE = re.compile(r"\w+(?: by (\w+(?:\([^()]*\))?)(?: (\d+(?:x\d+)*))?)?")
@@ -34,7 +34,7 @@ def histogram_of(told: object) -> Histogram:
     if written is None or written[1].lower() not in HISTOGRAMS:
         names = ", ".join(HISTOGRAMS)
         near = nearest(str(told)[:LONGEST_SHOWN], HISTOGRAMS)
-        raise BadInput(f"no histogram method is called {_shown(told)}; there are {names}.{near}")
+        raise BadInput(f"no histogram method is called {shown(told)}; there are {names}.{near}")
     kind = HISTOGRAMS[written[1].lower()]
     return kind(**_parameters(kind, written[2] or ""))
 
@@ -44,7 +44,7 @@ def _parameters(kind: type[Histogram], text: str) -> dict[str, Any]:
     try:
         told = tomllib.loads("\n".join(text.replace("#", "?").split(",")))  # where there are no comments
     except (ValueError, RecursionError):  # of which TOMLDecodeError is one
-        raise BadInput(f"parameters of a histogram method are written name=value; got {_shown(text)}.") from None
+        raise BadInput(f"parameters of a histogram method are written name=value; got {shown(text)}.") from None
     for name in told:
         if name not in known:
             has = ", ".join(known) or "none"
@@ -60,12 +60,8 @@ def shape_of(told: object) -> Shape:
     """
     text = "x".join(map(str, told)) if isinstance(told, (list, tuple)) else str(told)
     if LENGTHS.fullmatch(text) is None:
-        raise BadInput(f"a shape is written as its lengths, 96x2x12; got {_shown(told)}.")
+        raise BadInput(f"a shape is written as its lengths, 96x2x12; got {shown(told)}.")
     return tuple(int(length) for length in text.lower().split("x"))
-
-
-def _shown(told: object) -> str:
-    return repr(told)[:LONGEST_SHOWN]
 
 
 def titled(mechanism: str, parameters: Mapping[str, Any]) -> str:

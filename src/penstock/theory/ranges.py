@@ -7,13 +7,10 @@ of DSFT at a unit that publishes (e = epsilon 2 / C), whose noise is drawn after
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
-from penstock.epsilon import NANO, Epsilon
-from penstock.errors import BadInput
-from penstock.noise import laplace_sd
+from penstock.desk import sd_of, spendable
+from penstock.epsilon import Epsilon
 from penstock.parameters import at_least_one, within
 from penstock.theory import sums
 from penstock.types import Floats
@@ -22,11 +19,7 @@ from penstock.types import Floats
 def noise_sd(e: Epsilon, sensitivity: int = 1) -> float:
     """The standard deviation of the noise in one bin."""
     at_least_one("sensitivity", sensitivity)
-    if not isinstance(e, Epsilon):
-        raise BadInput(f"a budget is an Epsilon; write Epsilon({str(e)!r}).")
-    if not e:
-        raise BadInput("an epsilon of 0 buys no answer; use a larger one.")
-    return laplace_sd(Fraction(sensitivity * NANO, e.nano))
+    return sd_of(sensitivity, spendable(e).nano)
 
 
 def squared_error(bins: int, e: Epsilon, sensitivity: int = 1) -> float:
