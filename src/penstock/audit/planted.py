@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from penstock.audit import broken
+from penstock.audit.attack import Attack
 from penstock.catalogue import found_in
 from penstock.checks import Kernel, Subject
 from penstock.mechanisms.base import Mechanism
@@ -22,10 +23,13 @@ class Planted(Mechanism):
     """A mechanism with a fault, or an honest one on a faulty kernel. By itself it publishes like Uniform."""
 
     proven_for: ClassVar = (WEvent,)
-    caught_by: ClassVar[str]  # the name of the check
-    saying: ClassVar[str]  # words of its verdict, so that it is caught for its own fault
+    caught_by: ClassVar[str]  # the name of the check, or "audit" if it takes an attack
+    saying: ClassVar[str] = ""  # words of the check's verdict, so that it is caught for its own fault
+    mutant: ClassVar[str] = ""  # its number among the mutants, or whose printed algorithm it is
     under: ClassVar[PrivacyModel] = WEvent(epsilon=1, w=5)
     kernel: ClassVar[Kernel] = Kernel()
+    attack: ClassVar[Attack | None] = None  # on a pair of streams under the model of the attack
+    trials: ClassVar[int] = 20_000  # runs on each of the two streams
 
     @classmethod
     def subject(cls) -> Subject:

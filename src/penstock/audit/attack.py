@@ -1,0 +1,72 @@
+"""An attack: two neighbouring streams, and what to look for in what is published about them.
+
+A mechanism is epsilon-differentially private if nothing that can be published is more than exp(epsilon) times as
+probable on the one stream as on the other. An attack names a pair for which that is nearly, or no longer, so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.errors import BadInput
+from penstock.models import Presence, PrivacyModel
+from penstock.types import Ints, Snapshot
+
+Rows = Sequence[int] | Sequence[Sequence[int]] | Ints
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What everybody sees of one run: a row of values, and of kinds, for every time unit."""
+
+    values: Ints
+    kinds: NDArray[np.int8]
+
+
+Event = Callable[[Outcome], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """``one`` and ``other`` are neighbours under the model; ``event`` is more probable on ``one``.
+
+    Rows are the counts of a time unit, or a single number if there is one bin. Units before the first difference are
+    the same for both: whatever is published there tells nothing, so that an event may ask for anything there.
+    """
+
+    model: PrivacyModel
+    one: Rows
+    other: Rows
+    event: Event | None = None
+    presence: Presence | None = None
+
+    def __post_init__(self) -> None:
+        if self.streams[0].shape != self.streams[1].shape or not (self.streams[0] != self.streams[1]).any():
+            raise BadInput("an attack compares two streams of the same shape that differ somewhere.")
+
+    @cached_property
+    def streams(self) -> tuple[Ints, Ints]:
+        """Both streams, one row a time unit."""
+        one, other = (np.asarray(rows, np.int64) for rows in (self.one, self.other))
+        return one.reshape(len(one), -1), other.reshape(len(other), -1)
+
+    @property
+    def bins(self) -> int:
+        """How many bins a row has."""
+        return self.streams[0].shape[1]
+
+    @cached_property
+    def prefix(self) -> int:
+        """How many time units come before the first difference."""
+        return int(np.argmax((self.streams[0] != self.streams[1]).any(axis=1)))
+
+    def snapshots(self, which: int) -> list[Snapshot]:
+        """The stream as a mechanism gets it."""
+        rows = self.streams[which]
+        here = [None] * len(rows) if self.presence is None else self.presence
+        return [Snapshot(t, row, present) for t, (row, present) in enumerate(zip(rows, here, strict=True), start=1)]
