@@ -58,7 +58,7 @@ class Attack:
     @property
     def bins(self) -> int:
         """How many bins a row has."""
-        return self.streams[0].shape[1]
+        return len(self.streams[0][0])
 
     @cached_property
     def prefix(self) -> int:

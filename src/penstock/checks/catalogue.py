@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from penstock.checks import behaviour, budget, replay, restart
+from penstock.checks import behaviour, budget, neighbours, replay, restart
 from penstock.checks.subject import Subject
 
 Check = Callable[[Subject], None]
@@ -25,6 +25,8 @@ CHECKS: dict[str, Check] = {
         budget.every_draw_is_paid,
         budget.noise_is_as_claimed,
         replay.non_interference,
+        neighbours.same_on_neighbours,
+        neighbours.no_answer_moves_further,
         restart.resumes_exactly,
         restart.resumes_soundly,
     )

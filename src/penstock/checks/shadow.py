@@ -9,22 +9,21 @@ the law too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penstock.charges import Fact, Point, Span, Touch
+from penstock.checks.listening import Listening
 from penstock.desk import Question
 from penstock.epsilon import LARGEST, NANO, Epsilon
 from penstock.errors import CheckFailed
 from penstock.models import PrivacyModel
 from penstock.noise import Noise
 from penstock.queries import Bins, Deviation
-from penstock.types import Ints, Mask
+from penstock.types import Ints
 
 T = TypeVar("T")
 UNBOUNDED = LARGEST * NANO  # the price of a comparison without threshold noise
@@ -42,15 +41,12 @@ class Run:
     yeses: int = 0
 
 
-class Shadow:
+class Shadow(Listening):
     """Noise and answers for a curator, with a price list."""
 
-    secure: ClassVar[bool] = False
-
     def __init__(self, noise: Noise, model: PrivacyModel, bins: int) -> None:
-        self.t = 0
-        self._noise, self._model, self._bins = noise, model, bins
-        self._drawn: list[Fraction] = []
+        super().__init__(noise)
+        self._model, self._bins = model, bins
         self._worth: dict[int, Ints] = {}  # time unit -> what was learnt about each bin, in nano-epsilon
         self._runs: list[Run] = []
         self._running: dict[int, Run] = {}  # by the number of the segment
@@ -61,10 +57,10 @@ class Shadow:
 
     def answer(self, question: Question, compute: Callable[[], T]) -> T:
         """Let the answer through, and price it."""
-        self._drawn = []
+        self.drawn = []
         answer = compute()
-        if len(self._drawn) != question.draws:
-            raise CheckFailed(f"{question.verb} says it draws {question.draws} values and draws {len(self._drawn)}.")
+        if len(self.drawn) != question.draws:
+            raise CheckFailed(f"{question.verb} says it draws {question.draws} values and draws {len(self.drawn)}.")
         getattr(self, f"_price_{question.verb}")(question, answer)
         return answer
 
@@ -140,33 +136,10 @@ class Shadow:
 
     def _prices(self, sensitivity: int) -> Ints:
         """What each value drawn tells, in nano-epsilon."""
-        return np.array([math.floor(sensitivity * NANO / scale) for scale in self._drawn], np.int64)
+        return np.array([math.floor(sensitivity * NANO / scale) for scale in self.drawn], np.int64)
 
     def _at(self, t: int) -> Ints:
         return self._worth.setdefault(t, np.zeros(self._bins, np.int64))
 
     def _about(self, question: Question) -> Bins:
         return np.arange(self._bins) if question.bins is None else question.bins
-
-    # ---- as noise ---------------------------------------------------------------------------------------------------
-
-    def rekey(self) -> None:
-        self.t += 1
-        self._noise.rekey()
-
-    def laplace(self, scale: Fraction, size: int) -> Ints:
-        self._drawn += [scale] * size
-        return self._noise.laplace(scale, size)
-
-    def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
-        self._drawn += [scales[i] for i in which]
-        return self._noise.laplace_each(scales, which)
-
-    def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
-        return self._noise.bernoulli(chance, shape)
-
-    def bernoulli_exp(self, rate: Fraction, steps: Ints) -> Mask:
-        return self._noise.bernoulli_exp(rate, steps)
-
-    def order(self, size: int) -> NDArray[np.intp]:
-        return self._noise.order(size)

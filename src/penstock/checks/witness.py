@@ -1,0 +1,205 @@
+"""What a transcript really tells two neighbouring streams apart by.
+
+A witness knows both streams. It sits at the door for answers and, from the question and the noise that was drawn,
+works out how much more probable each answer is on the one stream than on the other. The logarithms add up to the
+*loss* of the transcript. Pure differential privacy says that no transcript whatever has a loss above epsilon, so a
+single one with a larger loss disproves it; nothing has to be estimated for that.
+
+It also notes how far the true values of each question lie apart on the two streams, and how far they may.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from penstock.checks.likelihood import Run, log_first_heads, log_of_sample
+from penstock.checks.listening import Listening
+from penstock.desk import Question
+from penstock.errors import CheckFailed
+from penstock.models import PrivacyModel
+from penstock.noise import Noise
+from penstock.primitives.pool import LARGEST_MEMBER
+from penstock.queries import Bins, Deviation
+from penstock.types import Ints
+
+T = TypeVar("T")
+
+
+class Move(NamedTuple):
+    """How far the true values of a question lie apart, in L1, and how far they may."""
+
+    verb: str
+    t: int
+    moved: int
+    allowed: int
+
+
+@dataclass
+class Pooled:
+    """What a pool holds, on either stream, and in which differing units it took it in."""
+
+    sums: tuple[Ints, Ints]
+    units: list[set[int]]
+
+
+class Witness(Listening):
+    """Noise and answers for a curator, heard by somebody who knows both streams.
+
+    ``points`` is how finely threshold noise is summed over; at 200 steps per scale a loss is off by 1e-5 at most.
+    """
+
+    def __init__(self, noise: Noise, model: PrivacyModel, one: Ints, other: Ints, points: int = 200) -> None:
+        super().__init__(noise)
+        self.moves: list[Move] = []
+        self._model, self._streams, self._points = model, (one, other), points
+        self._differ = (one != other).any(axis=1).tolist()
+        self._bins = one.shape[1]
+        self._told = 0.0
+        self._runs: list[Run] = []
+        self._running: dict[tuple[int, int], Run] = {}  # number of the handle, bin -> its run
+        self._pools: dict[int, Pooled] = {}
+        self._groups: dict[tuple[int, int], list[int]] = {}  # number of the grouper, bin -> units in its group
+
+    @property
+    def loss(self) -> float:
+        """By how much, in nats, the transcript so far is more probable on the one stream than on the other."""
+        return self._told + math.fsum(run.loss(self._points) for run in self._runs)
+
+    def answer(self, question: Question, compute: Callable[[], T]) -> T:
+        """Let the answer through, and weigh it."""
+        self.drawn = []
+        answer = compute()
+        if len(self.drawn) != question.draws:
+            raise CheckFailed(f"{question.verb} says it draws {question.draws} values and draws {len(self.drawn)}.")
+        getattr(self, f"_weigh_{question.verb}")(question, answer)
+        return answer
+
+    # ---- noisy numbers ----------------------------------------------------------------------------------------------
+
+    def _weigh_ask(self, question: Question, answer: Ints) -> None:
+        if self._differ[self.t - 1]:
+            query = question.details[0]
+            truths = self._truths(lambda counts: query(counts, question.bins))
+            self._note(question, truths, query.sensitivity(self._model))
+            self._told += self._of_noise(answer, truths)
+
+    def _weigh_sampled(self, question: Question, answer: Ints) -> None:
+        chance, limit, _ = question.details
+        if self._differ[self.t - 1]:
+            truths = self._truths(lambda counts: np.minimum(counts, limit))
+            self._note(question, truths, self._model.sensitivity)
+            one, other = (log_of_sample(answer, truth, float(chance), self.drawn) for truth in truths)
+            self._told += one - other
+
+    def _weigh_nearest(self, question: Question, answer: int) -> None:
+        *queries, e, _ = question.details
+        if self._differ[self.t - 1]:
+            one, other = self._truths(lambda counts: np.array([query(counts, None)[0] for query in queries]))
+            sensitivity = max(query.sensitivity(self._model) for query in queries)
+            self._note(question, (one, other), sensitivity * len(queries))
+            rate = float(e) / (2 * sensitivity)
+            self._told += log_first_heads(one, answer, rate) - log_first_heads(other, answer, rate)
+
+    def _truths(self, value: Callable[[Ints], Ints]) -> tuple[Ints, Ints]:
+        one, other = self._streams
+        return value(one[self.t - 1]), value(other[self.t - 1])
+
+    def _note(self, question: Question, truths: tuple[Ints, Ints], allowed: int) -> None:
+        self.moves.append(Move(question.verb, self.t, int(np.abs(truths[0] - truths[1]).sum()), allowed))
+
+    def _of_noise(self, answer: Ints, truths: tuple[Ints, Ints]) -> float:
+        further = np.abs(answer - truths[1]) - np.abs(answer - truths[0])
+        return float(sum(step / scale for step, scale in zip(further.tolist(), self.drawn, strict=True)))
+
+    # ---- comparisons ------------------------------------------------------------------------------------------------
+
+    def _weigh_above(self, question: Question, answer: bool) -> None:
+        number, query, threshold, _ = question.details
+        one, other = (int(value[0]) for value in self._truths(lambda counts: query(counts, None)))
+        if self._differ[self.t - 1]:
+            allowed = query.sensitivity(self._model)
+            self.moves.append(Move(question.verb, self.t, abs(one - other), allowed))
+        *opening, scale = map(float, self.drawn)
+        if opening or (number, 0) not in self._running:
+            self._begin_run((number, 0), opening[0] if opening else 0.0)
+        self._compare((number, 0), (threshold - one, threshold - other), scale, answer)
+
+    def _weigh_extend(self, question: Question, joined: Any) -> None:
+        number, limits, joining = question.details
+        deviation = Deviation()
+        for j in range(self._bins):
+            group = self._groups.setdefault((number, j), [])
+            if not joining[j]:
+                group.clear()
+                self._begin_run((number, j), float(self.drawn[j]))
+            group.append(self.t - 1)
+            if joining[j]:
+                length = np.array([len(group)])
+                one, other = (int(deviation(rows[group, j : j + 1], length)[0]) for rows in self._streams)
+                allowed = deviation.sensitivity(self._model) * sum(self._differ[t] for t in group)
+                self.moves.append(Move(question.verb, self.t, abs(one - other), allowed))
+                gaps = int(limits[j]) - one, int(limits[j]) - other
+                self._compare((number, j), gaps, float(self.drawn[j]), not joined[j])
+
+    def _begin_run(self, key: tuple[int, int], scale: float) -> None:
+        self._running[key] = Run(scale)
+        self._runs.append(self._running[key])
+
+    def _compare(self, key: tuple[int, int], gaps: tuple[int, int], scale: float, yes: bool) -> None:
+        run = self._running[key]
+        run.gaps.append(gaps)
+        run.scales.append(scale)
+        run.yeses.append(yes)
+
+    # ---- sums over time ---------------------------------------------------------------------------------------------
+
+    def _weigh_absorb(self, question: Question, _: Any) -> None:
+        pool, bins = self._pool(question), self._about(question)
+        for sums, rows in zip(pool.sums, self._streams, strict=True):
+            sums[bins] += np.minimum(rows[self.t - 1][bins], LARGEST_MEMBER)
+        if self._differ[self.t - 1]:
+            for j in bins.tolist():
+                pool.units[j].add(self.t)
+
+    def _weigh_drop(self, question: Question, _: Any) -> None:
+        self._empty(question, self._about(question))
+
+    def _weigh_settle(self, question: Question, answer: Ints) -> None:
+        pool, bins = self._pool(question), self._about(question)
+        truths = pool.sums[0][bins], pool.sums[1][bins]
+        self._note(question, truths, self._entered(pool, bins))
+        self._told += self._of_noise(answer, truths)
+        self._empty(question, bins[question.details[1]])
+
+    def _weigh_read(self, question: Question, answer: Ints) -> None:
+        pool, query = self._pool(question), question.details[1]
+        truths = query(pool.sums[0], question.bins), query(pool.sums[1], question.bins)
+        self._note(question, truths, self._entered(pool, self._about(question)))
+        self._told += self._of_noise(answer, truths)
+
+    def _pool(self, question: Question) -> Pooled:
+        number = question.details[0]
+        if number not in self._pools:
+            sums = np.zeros(self._bins, np.int64), np.zeros(self._bins, np.int64)
+            self._pools[number] = Pooled(sums, [set() for _ in range(self._bins)])
+        return self._pools[number]
+
+    def _entered(self, pool: Pooled, bins: Bins) -> int:
+        """How far sums of these bins may lie apart: so much for each differing unit that has entered any of them."""
+        units = set().union(*(pool.units[j] for j in bins.tolist())) if len(bins) else set()
+        return self._model.sensitivity * len(units)
+
+    def _empty(self, question: Question, bins: Bins) -> None:
+        pool = self._pool(question)
+        for sums in pool.sums:
+            sums[bins] = 0
+        for j in bins.tolist():
+            pool.units[j].clear()
+
+    def _about(self, question: Question) -> Bins:
+        return np.arange(self._bins) if question.bins is None else question.bins
