@@ -36,13 +36,15 @@ class Attack:
     """``one`` and ``other`` are neighbours under the model; ``event`` is more probable on ``one``.
 
     Rows are the counts of a time unit, or a single number if there is one bin. Units before the first difference are
-    the same for both: whatever is published there tells nothing, so that an event may ask for anything there.
+    the same for both, so that what is published there tells nothing: ``given`` may ask for anything there, and only
+    runs that begin so are counted.
     """
 
     model: PrivacyModel
     one: Rows
     other: Rows
     event: Event | None = None
+    given: Event | None = None
     presence: Presence | None = None
 
     def __post_init__(self) -> None:

@@ -18,13 +18,14 @@ from penstock.cli.post import post
 from penstock.cli.query import query, table
 from penstock.cli.run import run as run_command
 from penstock.cli.simulate import simulate
+from penstock.cli.statement import statement
 from penstock.errors import PenstockError
 
 app = typer.Typer(
     no_args_is_help=True, help="Publish statistics about people continuously, without publishing the people."
 )
 app.command(name="run")(run_command)
-for command in (simulate, mechanisms, post, export, backup, demo, query, table):
+for command in (simulate, mechanisms, post, export, backup, demo, query, table, statement):
     app.command()(command)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(key.app, name="key")

@@ -1,0 +1,133 @@
+"""Audit rows: the pairs of streams on which a mechanism loses most, as its proof file states them.
+
+A proof file ends with a table whose columns are COLUMNS. Streams are counts of the time units, ``100x6`` six times the
+same, bins joined by commas: ``100,0 99,1``. ``given`` and ``event`` are patterns with one sign a unit: ``f`` fresh,
+``r`` repeated, ``.`` anything, each of which may demand that the first bin is below or above a number: ``f<100``.
+``given`` is about the units before the streams differ, ``event`` about those from there on. ``remark`` is empty if the
+pair is known to be tight: to come as near to epsilon as chance allows. Otherwise it says why it is not.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.audit.attack import Attack, Event, Outcome
+from penstock.errors import BadInput
+from penstock.models import MODELS, MContext, PrivacyModel
+from penstock.types import Kind
+
+COLUMNS = ("model", "with", "one stream", "its neighbour", "given", "event", "remark")
+SIGN = re.compile(r"(?P<kind>[fr.])((?P<side>[<>])(?P<level>-?\d+))?$")
+KINDS = {"f": (Kind.FRESH,), "r": (Kind.REPUBLISHED,), ".": tuple(Kind)}
+
+
+class Row(NamedTuple):
+    """An attack on a mechanism with these parameters; ``remark`` says why it is not tight, if it is not."""
+
+    attack: Attack
+    parameters: dict[str, Any]
+    remark: str
+
+
+def rows(proof: str) -> list[Row]:
+    """The audit rows of a proof file."""
+    lines = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in _table(proof)]
+    return [_row(dict(zip(COLUMNS, cells, strict=True))) for cells in lines]
+
+
+def _table(proof: str) -> Iterator[str]:
+    """The lines below the heading and its rule."""
+    lines = iter(proof.splitlines())
+    heading = "| " + " | ".join(COLUMNS) + " |"
+    for line in lines:
+        if line.strip() == heading:
+            next(lines)
+            break
+    for line in lines:
+        if not line.startswith("|"):
+            return
+        yield line + " "  # an empty last cell
+
+
+def _row(cells: dict[str, str]) -> Row:
+    try:
+        model, parameters = model_of_call(cells["model"].strip("`")), arguments(cells["with"].strip("`"))
+        one, other = (stream(cells[name].strip("`")) for name in COLUMNS[2:4])
+        given, event = (pattern(cells[name].strip("`")) for name in ("given", "event"))
+    except (ValueError, SyntaxError, TypeError, KeyError) as fault:
+        raise BadInput(f"an audit row cannot be read: {fault}; see penstock.audit.rows.") from None
+    return Row(attack(model, one, other, event, given), parameters, cells["remark"])
+
+
+def attack(
+    model: PrivacyModel, one: list[list[int]], other: list[list[int]], event: Event | None, given: Event | None = None
+) -> Attack:
+    """An attack; under m-context with as many people, always present, as the counts need. An event skips the prefix."""
+    presence = None
+    if isinstance(model, MContext):
+        people = max(-(-sum(row) // model.per_unit) for row in [*one, *other])
+        presence = [[f"user{i}" for i in range(people)]] * len(one)
+    plain = Attack(model=model, one=one, other=other, given=given, presence=presence)
+    if event is None:
+        return plain
+    return Attack(
+        model=model, one=one, other=other, given=given, presence=presence, event=partial(_from, plain.prefix, event)
+    )
+
+
+def _from(prefix: int, event: Event, outcome: Outcome) -> bool:
+    return event(Outcome(outcome.values[prefix:], outcome.kinds[prefix:]))
+
+
+def model_of_call(text: str) -> PrivacyModel:
+    """``WEvent(epsilon=1, w=3)`` as a model."""
+    name, _, rest = text.partition("(")
+    kinds = {kind.__name__: kind for kind in MODELS.values()}
+    return kinds[name](**arguments(rest.rstrip(")")))
+
+
+def arguments(text: str) -> dict[str, Any]:
+    """``a=1, b="two"`` as a dictionary."""
+    call = ast.parse(f"dict({text})", mode="eval").body
+    if not isinstance(call, ast.Call) or call.args:
+        raise ValueError(f"{text!r} is not a list of name=value")
+    return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+
+
+def stream(text: str) -> list[list[int]]:
+    """``100,0x2 7,8`` as rows of counts."""
+    return [[int(count) for count in word.split(",")] for word in _repeated(text)]
+
+
+def _repeated(text: str) -> Iterator[str]:
+    for word in text.split():
+        what, _, times = word.partition("x")
+        yield from [what] * int(times or 1)
+
+
+def pattern(text: str) -> Event | None:
+    """``f r .>100`` as an event; None if there is none."""
+    signs = [SIGN.match(word) for word in _repeated(text)]
+    if not all(signs):
+        raise ValueError(f"{text!r} is not a pattern of f, r and .")
+    return partial(_matches, [sign.groupdict() for sign in signs if sign]) if signs else None
+
+
+def _matches(signs: list[dict[str, str | None]], outcome: Outcome) -> bool:
+    return all(
+        outcome.kinds[i, 0] in KINDS[str(sign["kind"])] and _on_side(outcome.values[i, 0], sign)
+        for i, sign in enumerate(signs)
+    )
+
+
+def _on_side(value: np.int64, sign: dict[str, str | None]) -> bool:
+    if sign["side"] is None:
+        return True
+    level = int(str(sign["level"]))
+    return bool(value < level if sign["side"] == "<" else value > level)

@@ -1,0 +1,202 @@
+"""Many runs of a mechanism on both streams of an attack, and what everybody could see of each.
+
+Before their first difference the two streams are one, so each trial runs that part once and goes on from a copy of the
+mechanism on either stream, with noise of its own: the two runs share a past, which is as probable on both.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.audit.attack import Attack, Outcome
+from penstock.checks import Subject
+from penstock.checks.witness import Witness
+from penstock.epsilon import Epsilon
+from penstock.errors import BadInput
+from penstock.mechanisms.base import Mechanism
+from penstock.noise import Noise, SecureNoise, SimulationNoise
+from penstock.types import Floats, Ints, Mask, Release, Snapshot
+
+CHUNK = 1000  # trials of one job
+POINTS = 20  # threshold noise is weighed in so many steps per scale: a loss is a score to choose events by
+LOOKED_AT = 50  # trials of a job whose ledgers are looked at
+PATIENCE = 10_000  # runs in a row that may begin otherwise than given
+
+
+class Case(NamedTuple):
+    """What is attacked, and how. ``weigh`` the answers, unless the kernel is broken too."""
+
+    subject: Subject
+    attack: Attack
+    weigh: bool = True
+
+
+class Finder(Protocol):
+    """Finds its case in any process: events, and mechanisms from a file, cannot be sent there."""
+
+    def __hash__(self) -> int: ...
+    def case(self) -> Case:
+        """What is attacked, and how."""
+
+
+class Job(NamedTuple):
+    """So many trials of a case. Without a seed the noise is the one that is shipped."""
+
+    finder: Finder
+    trials: int
+    seed: int | None
+
+
+class Glimpse(NamedTuple):
+    """What was seen of one run: its outcome, whether the event came to pass, and the loss of its transcript."""
+
+    outcome: Outcome
+    event: bool
+    loss: float
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of all runs on one of the streams, a row each."""
+
+    values: Ints  # run, unit, bin
+    kinds: NDArray[np.int8]
+    events: Mask
+    losses: Floats  # not a number where nobody has weighed the answers
+
+    @staticmethod
+    def of(glimpses: Sequence[Glimpse]) -> Seen:
+        """Row by row."""
+        outcomes, events, losses = zip(*glimpses, strict=True)
+        values, kinds = (np.array(column) for column in zip(*((o.values, o.kinds) for o in outcomes), strict=True))
+        return Seen(values, kinds, np.array(events), np.array(losses))
+
+    @staticmethod
+    def joined(parts: Sequence[Seen]) -> Seen:
+        """One after another."""
+        columns = zip(*((part.values, part.kinds, part.events, part.losses) for part in parts), strict=True)
+        return Seen(*(np.concatenate(column) for column in columns))
+
+
+class Trials(NamedTuple):
+    """The runs on either stream, and the most that a ledger had booked on any protected set."""
+
+    one: Seen
+    other: Seen
+    charged: Epsilon
+
+
+def attempt(
+    finders: Mapping[Finder, int], seed: int | None, workers: int, advance: Callable[[int], None]
+) -> Iterator[tuple[Finder, Trials]]:
+    """Make so many trials of each case, in jobs that processes share; a case comes when its last job is done."""
+    jobs = [Job(finder, size, None) for finder, trials in finders.items() for size in _sizes(trials)]
+    if seed is not None:
+        seeds = np.random.SeedSequence(seed).generate_state(len(jobs), np.uint64).tolist()
+        jobs = [job._replace(seed=drawn) for job, drawn in zip(jobs, seeds, strict=True)]
+    done = _all(jobs, workers)
+    for finder, trials in finders.items():
+        parts = []
+        for size in _sizes(trials):
+            parts.append(next(done))
+            advance(size)
+        ones, others, charged = zip(*parts, strict=True)
+        yield finder, Trials(Seen.joined(ones), Seen.joined(others), max(charged))
+
+
+def _sizes(trials: int) -> list[int]:
+    return [min(CHUNK, trials - start) for start in range(0, trials, CHUNK)]
+
+
+def _all(jobs: Sequence[Job], workers: int) -> Iterator[Trials]:
+    if workers == 1:
+        yield from map(worked_off, jobs)
+        return
+    # Not forked: the progress bar is a thread.
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        yield from pool.map(worked_off, jobs)
+
+
+def worked_off(job: Job) -> Trials:
+    """All trials of a job."""
+    case = job.finder.case()
+    arena = Arena(case, SecureNoise() if job.seed is None else SimulationNoise(job.seed))
+    event = case.attack.event or (lambda outcome: False)
+    seen: tuple[list[Glimpse], list[Glimpse]] = [], []
+    charged = Epsilon.of_nano(0)
+    for number in range(job.trials):
+        for run, glimpses in zip(arena.trial(), seen, strict=True):
+            outcome = run.outcome()
+            loss = math.nan if run.witness is None else run.witness.loss
+            glimpses.append(Glimpse(outcome, bool(event(outcome)), loss))
+            if number < LOOKED_AT:
+                charged = max(charged, run.mechanism.curator.ledger.audit().peak)
+    one, other = (Seen.of(glimpses) for glimpses in seen)
+    return Trials(one, other, charged)
+
+
+class Run(NamedTuple):
+    """A mechanism in the middle of a stream, what it has released, and who has weighed its answers."""
+
+    mechanism: Mechanism
+    releases: list[Release]
+    witness: Witness | None
+
+    def over(self, snapshots: Sequence[Snapshot]) -> None:
+        """Go on over these time units."""
+        self.releases.extend(self.mechanism.step(snapshot) for snapshot in snapshots)
+
+    def outcome(self) -> Outcome:
+        """What everybody could see of it."""
+        values = np.array([release.values for release in self.releases])
+        return Outcome(values, np.array([release.kind for release in self.releases]))
+
+
+class Arena:
+    """Where the trials of a case are held, one after another, all with noise from one source."""
+
+    def __init__(self, case: Case, noise: Noise) -> None:
+        self.case = case
+        self._noise = noise
+        self._mechanism = case.subject.make()
+        self._snapshots = [case.attack.snapshots(which) for which in (0, 1)]
+        # a copy of a mechanism draws from the same source, and knows the same streams
+        shared = (noise, case.attack.model, *case.attack.streams)
+        self._memo = {id(each): each for each in shared}
+
+    def trial(self) -> tuple[Run, Run]:
+        """One run on each stream, with the same past."""
+        prefix, (one, other) = self.case.attack.prefix, self._snapshots
+        past = self._past(one[:prefix])
+        runs = past, copy.deepcopy(past, dict(self._memo)) if prefix else self._begun()
+        for run, snapshots in zip(runs, (one, other), strict=True):
+            run.over(snapshots[prefix:])
+        return runs
+
+    def _past(self, snapshots: Sequence[Snapshot]) -> Run:
+        """A run over what comes before the first difference, that began as the attack would have it."""
+        given = self.case.attack.given
+        for _ in range(PATIENCE):
+            run = self._begun()
+            run.over(snapshots)
+            if given is None or given(run.outcome()):
+                return run
+        raise BadInput(f"{self.case.subject} does not begin as its attack would have it; give it what is more common.")
+
+    def _begun(self) -> Run:
+        subject, attack = self.case.subject, self.case.attack
+        if not self.case.weigh:
+            curator = subject.kernel.curator(attack.model, attack.bins, noise=self._noise)
+            return Run(copy.copy(self._mechanism).start(curator), [], None)
+        witness = Witness(self._noise, attack.model, *attack.streams, points=POINTS)
+        curator = subject.kernel.curator(attack.model, attack.bins, noise=witness, answers=witness.answer)
+        return Run(copy.copy(self._mechanism).start(curator), [], witness)

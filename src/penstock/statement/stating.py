@@ -1,0 +1,247 @@
+"""A privacy statement as plain data: of a stream in a store, or of one that has not begun.
+
+Everything in it is public: what was declared, and what the releases, their charges and their times tell. Nothing is
+taken from counts, keys or paths, and the same store makes the same statement.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.charges import Fact, recount
+from penstock.domain import Domain
+from penstock.epsilon import Epsilon
+from penstock.ledger import Population
+from penstock.mechanisms.base import Mechanism
+from penstock.models import MContext, PrivacyModel, model_of
+from penstock.statement.origin import Origin, origin_of
+from penstock.statement.promise import Promise, promised, unit_of
+from penstock.store import Archive
+from penstock.store.record import Entry, unpack
+from penstock.store.verify import verify
+from penstock.types import Cause, Kind
+
+FORM = 1  # of the statement; another number has other keys
+
+NOT_CHECKED = (
+    "Declared by the publisher, who also decides who is one person (accounts or devices, if those are counted). The"
+    " software is given counts, not people, so it cannot check this."
+)
+CHECKED_IN_ALL = " It refuses a unit with more records than all who are listed as present may have together."
+LATE = (
+    "A unit that is released is never drawn again. A record that is counted late counts in the unit it is counted in,"
+    " and towards the bound there."
+)
+PUBLIC = (
+    "The bins and what they are called, the model, epsilon, and every parameter.",
+    "The times of releases, which of them were measured anew, what each cost, and what was left.",
+)
+PRESENCE_IS_PUBLIC = "Who is present, and when."
+READING = (
+    "noise_sd is the standard deviation of the noise that was drawn for a value.",
+    "Only a value whose kind is fresh consists of a count and that noise alone, so only these have noise intervals.",
+    "A value that is republished, grouped or estimated can be off by more: by how much, its noise does not tell.",
+    "A value below 0 is the noise, not a mistake.",
+)
+TRUST = (
+    "The publisher's computer, which has the raw counts and the key of what is sealed, is trusted.",
+    "That nobody looked at the raw stream to choose bins, model or parameters is trusted: no software can check it.",
+)
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is counted, and how often."""
+
+    bins: int | None
+    attributes: dict[str, int] | None
+    every: str
+    time_unit: str | None
+
+
+@dataclass(frozen=True)
+class Released:
+    """What is published so far. ``repeated`` says how many units have no release of their own making, and why."""
+
+    units: int
+    first: str | None
+    last: str | None
+    fresh: int
+    repeated: dict[str, int]
+
+
+@dataclass(frozen=True)
+class People:
+    """A population: what all its streams may spend together, and how much of that is set aside."""
+
+    name: str
+    epsilon: str | None
+    set_aside: str
+    streams: int
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What the publisher has declared about the data, or has not."""
+
+    per_unit: int
+    enforcement: str
+    late_data: str | None
+    late_data_consequence: str
+    missing_units: str | None
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What the stored charges amount to. ``fullest_set`` is None where that takes to know who was present."""
+
+    charges: int
+    fullest_set: str | None
+    unit: int
+    link: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Everything that a reader of the data has to know about their privacy. None stands for "not declared"."""
+
+    statement: int
+    stream: str
+    stated_by: str
+    promise: Promise
+    data: Data
+    released: Released
+    population: People | None
+    bounds: Bounds
+    public: tuple[str, ...]
+    origin: Origin
+    spent: Spent
+    reading: tuple[str, ...]
+    trust: tuple[str, ...]
+
+
+class Declared(NamedTuple):
+    """What a stream is declared as, in a store or in a plan."""
+
+    stream: str
+    model: PrivacyModel
+    mechanism: str
+    parameters: Mapping[str, Any]
+    bins: Sequence[str] | None
+    every: str
+    population: People | None
+    missing_units: str | None
+
+
+@dataclass
+class History:
+    """What the records of a stream tell, unit by unit."""
+
+    labels: list[tuple[int, str]] = field(default_factory=list)  # of the first two units, and of the last
+    fresh: int = 0
+    charges: int = 0
+    causes: Counter[Cause] = field(default_factory=Counter)
+    versions: dict[str, None] = field(default_factory=dict)  # in order of appearance
+    facts: list[Fact] = field(default_factory=list)
+
+    def add(self, entry: Entry) -> None:
+        """The next unit."""
+        self.fresh += bool(np.any(entry.kind != Kind.REPUBLISHED))
+        self.charges = entry.sequence
+        self.causes[entry.cause] += 1
+        self.versions[entry.version] = None
+        self.facts += entry.facts
+        if entry.cause is not Cause.ADOPTED:  # whose labels are not known
+            self.labels[2:] = [(entry.t, entry.label)]
+
+    @property
+    def released(self) -> Released:
+        """How far the stream is published."""
+        first, last = (self.labels[0][1], self.labels[-1][1]) if self.labels else (None, None)
+        others = {cause.value: self.causes[cause] for cause in Cause if cause is not Cause.DECIDED}
+        return Released(self.causes.total(), first, last, self.fresh, others)
+
+
+def stated(archive: Archive, stream: str, progress: Callable[[int], None] = lambda t: None) -> Statement:
+    """The statement of a stream in a store, as far as it is published; a store that is not whole is refused."""
+    verify(archive, stream, progress)
+    account, declared = archive.visible(stream), archive.streams()[stream]
+    model, history = model_of(declared["model"]), History()
+    for record in archive.records(account):
+        history.add(unpack(record.body))
+    people = population_of(archive, declared["population"])
+    told = (declared["mechanism"], declared["parameters"], declared["bins"], declared["every"])
+    fullest = None if isinstance(model, MContext) else str(recount(history.facts, model))
+    spent = Spent(history.charges, fullest, account.t, account.link.hex() if account.t else "")
+    return _made(Declared(stream, model, *told, people, None), history, spent)
+
+
+def planned(
+    stream: str,
+    mechanism: Mechanism,
+    *,
+    bins: Sequence[str] | None = None,
+    every: str = "auto",
+    population: People | None = None,
+    gaps: bool = False,
+) -> Statement:
+    """The statement of a stream that is still to begin."""
+    missing = "the release before is repeated, for nothing" if gaps else "refused"
+    told = (type(mechanism).__name__, mechanism.parameters, bins, every)
+    nothing = Spent(0, str(Epsilon.of_nano(0)), 0, "")
+    return _made(Declared(stream, mechanism.model, *told, population, missing), History(), nothing)
+
+
+def population_of(
+    archive: Archive | None,
+    name: str | None,
+    total: Epsilon | None = None,
+    joining: tuple[str, PrivacyModel] | None = None,
+) -> People | None:
+    """A population as a store knows it, if there is one. ``joining`` is a stream that is still to begin in it."""
+    if name is None:
+        return None
+    stored = {} if archive is None else archive.streams()
+    members = {each: model_of(told["model"]) for each, told in stored.items() if told["population"] == name}
+    budget = total if archive is None else archive.populations().get(name, total)
+    if joining is not None:
+        stream, model = joining
+        members.pop(stream, None)
+        if budget is not None:
+            Population(name, budget, list(members.values())).join(model)  # or is refused, as it would be by a run
+        members[stream] = model
+    aside = sum((model.epsilon for model in members.values()), Epsilon.of_nano(0))
+    return People(name, None if budget is None else str(budget), str(aside), len(members))
+
+
+def _made(declared: Declared, history: History, spent: Spent) -> Statement:
+    """Everything put together."""
+    model, unit = declared.model, unit_of(declared.every, history.labels)
+    presence = isinstance(model, MContext)
+    domain = None if declared.bins is None else Domain.of_bins(declared.bins)
+    return Statement(
+        FORM,
+        declared.stream,
+        f"penstock {version('penstock')}",
+        promised(model, unit),
+        Data(
+            None if domain is None else len(domain),
+            None if domain is None else dict(zip(domain.attributes, domain.shape, strict=True)),
+            declared.every,
+            str(unit) or None,
+        ),
+        history.released,
+        declared.population,
+        Bounds(model.per_unit, NOT_CHECKED + CHECKED_IN_ALL * presence, None, LATE, declared.missing_units),
+        (*PUBLIC, *([PRESENCE_IS_PUBLIC] if presence else [])),
+        origin_of(declared.mechanism, declared.parameters, model, list(history.versions)),
+        spent,
+        READING,
+        TRUST,
+    )
