@@ -45,9 +45,7 @@ def made(name: str, parameters: Mapping[str, Any], model: PrivacyModel) -> Mecha
     """The mechanism of this key or class name, with these parameters."""
     kinds = {kind.__name__: kind for kind in mechanisms().values()}
     kind = kinds[name] if name in kinds else mechanism(name)
-    if type(model) not in kind.proven_for:
-        fit = [key for key, other in mechanisms().items() if type(model) in other.proven_for]
-        raise NotProven(f"{kind.__name__} is not proven for {named(model)}; choose one of {', '.join(fit)}.")
+    require_proven(kind, model)
     known = [field.name for field in kind.parameter_fields()]
     for parameter in parameters:
         if parameter not in known:
@@ -59,6 +57,13 @@ def made(name: str, parameters: Mapping[str, Any], model: PrivacyModel) -> Mecha
         return kind(model=model, **parameters)
     except TypeError:
         raise BadInput(f"a parameter of {kind.__name__} has a value of the wrong kind, or is missing.") from None
+
+
+def require_proven(kind: type[Mechanism], model: PrivacyModel) -> None:
+    """Refuse a model that the mechanism does not claim, naming mechanisms that do."""
+    if type(model) not in kind.proven_for:
+        fit = [key for key, other in mechanisms().items() if type(model) in other.proven_for]
+        raise NotProven(f"{kind.__name__} is not proven for {named(model)}; choose one of {', '.join(fit)}.")
 
 
 def by_class_name(name: str) -> Any:

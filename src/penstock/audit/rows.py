@@ -3,8 +3,9 @@
 A proof file ends with a table whose columns are COLUMNS. Streams are counts of the time units, ``100x6`` six times the
 same, bins joined by commas: ``100,0 99,1``. ``given`` and ``event`` are patterns with one sign a unit: ``f`` fresh,
 ``r`` repeated, ``.`` anything, each of which may demand that the first bin is below or above a number: ``f<100``.
-``given`` is about the units before the streams differ, ``event`` about those from there on. ``remark`` is empty if the
-pair is known to be tight: to come as near to epsilon as chance allows. Otherwise it says why it is not.
+``given`` is about the units before the streams differ, ``event`` about those from there on. ``runs`` says how many
+times as many trials it takes, and ``remark`` why the pair is not known to be tight, if it is not: tight is what comes
+as near to what is charged as chance allows.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,63 +25,65 @@ from penstock.errors import BadInput
 from penstock.models import MODELS, MContext, PrivacyModel
 from penstock.types import Kind
 
-COLUMNS = ("model", "with", "one stream", "its neighbour", "given", "event", "remark")
+COLUMNS = ("model", "with", "one stream", "its neighbour", "given", "event", "runs", "remark")
 SIGN = re.compile(r"(?P<kind>[fr.])((?P<side>[<>])(?P<level>-?\d+))?$")
 KINDS = {"f": (Kind.FRESH,), "r": (Kind.REPUBLISHED,), ".": tuple(Kind)}
 
 
 class Row(NamedTuple):
-    """An attack on a mechanism with these parameters; ``remark`` says why it is not tight, if it is not."""
+    """An attack on a mechanism with these parameters."""
 
     attack: Attack
     parameters: dict[str, Any]
-    remark: str
+    runs: int = 1  # how many times as many trials it takes
+    remark: str = ""  # why it is not tight, if it is not
 
 
 def rows(proof: str) -> list[Row]:
     """The audit rows of a proof file."""
-    lines = [[cell.strip() for cell in line.strip("| \n").split("|")] for line in _table(proof)]
-    return [_row(dict(zip(COLUMNS, cells, strict=True))) for cells in lines]
+    return [_row([cell.strip(" `") for cell in line[1:-1].split("|")]) for line in _table(proof)]
 
 
 def _table(proof: str) -> Iterator[str]:
     """The lines below the heading and its rule."""
-    lines = iter(proof.splitlines())
+    lines = (line.strip() for line in proof.splitlines())
     heading = "| " + " | ".join(COLUMNS) + " |"
     for line in lines:
-        if line.strip() == heading:
+        if line == heading:
             next(lines)
             break
-    for line in lines:
-        if not line.startswith("|"):
-            return
-        yield line + " "  # an empty last cell
+    yield from takewhile(lambda line: line.startswith("|"), lines)
 
 
-def _row(cells: dict[str, str]) -> Row:
+def _row(cells: list[str]) -> Row:
     try:
-        model, parameters = model_of_call(cells["model"].strip("`")), arguments(cells["with"].strip("`"))
-        one, other = (stream(cells[name].strip("`")) for name in COLUMNS[2:4])
-        given, event = (pattern(cells[name].strip("`")) for name in ("given", "event"))
+        law, parameters, one, other, given, event, runs, remark = cells
+        model, pair = model_of_call(law), (stream(one), stream(other))
+        attacked = attack(model, *pair, event=pattern(event), given=pattern(given))
+        return Row(attacked, arguments(parameters), int(runs or 1), remark)
     except (ValueError, SyntaxError, TypeError, KeyError) as fault:
-        raise BadInput(f"an audit row cannot be read: {fault}; see penstock.audit.rows.") from None
-    return Row(attack(model, one, other, event, given), parameters, cells["remark"])
+        told = " | ".join(cells)
+        raise BadInput(f"an audit row cannot be read, because of {fault}: {told}; see penstock.audit.rows.") from None
 
 
 def attack(
-    model: PrivacyModel, one: list[list[int]], other: list[list[int]], event: Event | None, given: Event | None = None
+    model: PrivacyModel,
+    one: list[list[int]],
+    other: list[list[int]],
+    *,
+    event: Event | None = None,
+    given: Event | None = None,
 ) -> Attack:
-    """An attack; under m-context with as many people, always present, as the counts need. An event skips the prefix."""
+    """An attack with an event about what comes after the first difference.
+
+    Under m-context as many people as the counts need are present all the time.
+    """
     presence = None
     if isinstance(model, MContext):
         people = max(-(-sum(row) // model.per_unit) for row in [*one, *other])
         presence = [[f"user{i}" for i in range(people)]] * len(one)
-    plain = Attack(model=model, one=one, other=other, given=given, presence=presence)
-    if event is None:
-        return plain
-    return Attack(
-        model=model, one=one, other=other, given=given, presence=presence, event=partial(_from, plain.prefix, event)
-    )
+    begun = Attack(model=model, one=one, other=other, given=given, presence=presence)
+    return begun if event is None else replace(begun, event=partial(_from, begun.prefix, event))
 
 
 def _from(prefix: int, event: Event, outcome: Outcome) -> bool:

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.audit.attack import Attack, Outcome
-from penstock.checks import Subject
+from penstock.checks import Kernel, Subject
 from penstock.checks.witness import Witness
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
@@ -48,12 +48,21 @@ class Finder(Protocol):
         """What is attacked, and how."""
 
 
+F = TypeVar("F", bound=Finder)
+Advance = Callable[[int], None]
+
+
 class Job(NamedTuple):
     """So many trials of a case. Without a seed the noise is the one that is shipped."""
 
     finder: Finder
     trials: int
     seed: int | None
+
+    def noise(self, kernel: Kernel) -> Noise:
+        """Where all trials draw from. A kernel with noise of its own keeps it."""
+        seeded = self.seed is not None and kernel.noise is SecureNoise
+        return SimulationNoise(self.seed or 0) if seeded else kernel.noise()
 
 
 class Glimpse(NamedTuple):
@@ -95,19 +104,20 @@ class Trials(NamedTuple):
     charged: Epsilon
 
 
-def attempt(
-    finders: Mapping[Finder, int], seed: int | None, workers: int, advance: Callable[[int], None]
-) -> Iterator[tuple[Finder, Trials]]:
-    """Make so many trials of each case, in jobs that processes share; a case comes when its last job is done."""
+def attempt(finders: Mapping[F, int], seed: int | None, workers: int, advance: Advance) -> Iterator[tuple[F, Trials]]:
+    """Make so many trials of each case, in jobs that processes share; a case comes when its last job is done.
+
+    ``advance`` is told how many more trials were made.
+    """
     jobs = [Job(finder, size, None) for finder, trials in finders.items() for size in _sizes(trials)]
     if seed is not None:
         seeds = np.random.SeedSequence(seed).generate_state(len(jobs), np.uint64).tolist()
         jobs = [job._replace(seed=drawn) for job, drawn in zip(jobs, seeds, strict=True)]
-    done = _all(jobs, workers)
+    worked = _all(jobs, workers)
     for finder, trials in finders.items():
         parts = []
         for size in _sizes(trials):
-            parts.append(next(done))
+            parts.append(next(worked))
             advance(size)
         ones, others, charged = zip(*parts, strict=True)
         yield finder, Trials(Seen.joined(ones), Seen.joined(others), max(charged))
@@ -129,7 +139,7 @@ def _all(jobs: Sequence[Job], workers: int) -> Iterator[Trials]:
 def worked_off(job: Job) -> Trials:
     """All trials of a job."""
     case = job.finder.case()
-    arena = Arena(case, SecureNoise() if job.seed is None else SimulationNoise(job.seed))
+    arena = Arena(case, job.noise(case.subject.kernel))
     event = case.attack.event or (lambda outcome: False)
     seen: tuple[list[Glimpse], list[Glimpse]] = [], []
     charged = Epsilon.of_nano(0)

@@ -107,11 +107,11 @@ def refused(fault: BadInput) -> int:
 
 
 @contextmanager
-def bar(total: int) -> Iterator[Callable[[], None]]:
-    """A bar that shows how far it is, and what moves it on."""
+def bar(total: int, doing: str = "measuring") -> Iterator[Callable[..., None]]:
+    """A bar that shows how far it is, and what moves it on, by one or by so many."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        yield partial(progress.advance, progress.add_task("measuring", total=total))
+        yield partial(progress.advance, progress.add_task(doing, total=total))
 
 
 def measure_shown(wanted: Mapping[S, int], streams: Streams, workers: int) -> dict[S, Measured]:

@@ -26,6 +26,14 @@ MechanismName = Annotated[
         autocompletion=_mechanism_names,
     ),
 ]
+Target = Annotated[
+    str,
+    typer.Argument(
+        metavar="MECHANISM",
+        help="A mechanism, see penstock mechanisms, or a file with one of your own: mine.py, mine.py:Mine.",
+        autocompletion=_mechanism_names,
+    ),
+]
 Parameters = Annotated[
     list[str], typer.Option("--set", help="A parameter: warm_up=10, histogram=adaptive.", rich_help_panel=MECHANISM)
 ]

@@ -1,0 +1,93 @@
+"""What the trials of an attack come to: how much is claimed, how much was charged, and how much was proved to leak."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penstock.audit.attack import Attack
+from penstock.audit.evidence import Finding, findings
+from penstock.audit.trials import Trials
+from penstock.epsilon import Epsilon
+from penstock.models import PrivacyModel, described
+
+ENOUGH = 0.8  # of what was charged; an attack that proves less says little
+SUMMED = 2e-3  # how far off the loss of a transcript may be, where threshold noise is summed over in large steps
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """An attack on a mechanism, judged."""
+
+    name: str
+    model: PrivacyModel
+    charged: Epsilon  # the most that a ledger had booked on a protected set
+    best: Finding  # the event that proves most
+    confidence: float
+    largest: float | None  # the largest loss of any transcript that was seen
+    seconds: float
+    remark: str  # why it is not tight, if it is not
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """What is claimed."""
+        return self.model.epsilon
+
+    @property
+    def title(self) -> str:
+        """Name and model in short: ``SPAS, w=3``."""
+        length = f"{self.model.called}={self.model.window}" if self.model.called != "window" else "event"
+        return f"{self.name}, {length}"
+
+    @property
+    def power(self) -> float:
+        """How much of what was charged the attack finds; of 1, as near as chance allows."""
+        return max(self.best.lower, 0.0) / float(self.charged) if self.charged else 0.0
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether more is lost than is claimed: with the stated confidence, or in a transcript that was seen."""
+        seen = self.largest is not None and self.largest > float(self.epsilon) * (1 + SUMMED)
+        return self.best.lower > float(self.epsilon) or seen
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the attack proves too little, and its row does not say why."""
+        return self.power < ENOUGH and not self.remark
+
+    @property
+    def word(self) -> str:
+        """The verdict in short."""
+        if self.exceeded:
+            return "EXCEEDED"
+        return "tight" if self.power >= ENOUGH else "weak" if self.vacuous else "holds"
+
+    def as_row(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "mechanism": self.name,
+            "model": described(self.model),
+            "epsilon": str(self.epsilon),
+            "charged": str(self.charged),
+            "lower": self.best.lower,
+            "confidence": self.confidence,
+            "power": self.power,
+            "largest": self.largest,
+            **self.best._asdict(),
+            "seconds": round(self.seconds, 2),
+            "verdict": self.word,
+            "remark": self.remark,
+        }
+
+
+def judged(
+    name: str, attack: Attack, trials: Trials, alpha: float, seconds: float, remark: str, tests: int = 1
+) -> Verdict:
+    """Judge an attack that is one of ``tests``: all of them together are wrong with probability ``alpha`` at most."""
+    found = findings(attack, trials, alpha / tests)
+    best = max(found, key=lambda finding: finding.lower)
+    losses = np.concatenate([trials.one.losses, -trials.other.losses])
+    largest = None if np.isnan(losses).any() else float(losses.max())
+    return Verdict(name, attack.model, trials.charged, best, 1 - alpha, largest, seconds, remark)
