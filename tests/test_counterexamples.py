@@ -20,8 +20,8 @@ from penstock.audit.counterexamples import __main__ as command
 from penstock.audit.counterexamples import clamp, nearest, one_threshold, regions, warm_up
 from penstock.audit.counterexamples.clamp import Clamped
 from penstock.audit.counterexamples.pattern import Answers, SparseVector
-from penstock.audit.counterexamples.showing import rewritten
 from penstock.audit.counterexamples.trials import CHUNK, Trials
+from penstock.audit.page import rewritten
 from penstock.curator import Curator
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput

@@ -32,7 +32,8 @@ from penstock.audit.broken.float_budget import FloatBudget
 from penstock.audit.broken.overspender import Overspender
 from penstock.audit.broken.wrong_window import WrongWindow
 from penstock.audit.planted import Planted
-from penstock.audit.windows import Fullest, fullest, recount_one_by_one, sweep
+from penstock.audit.recounted import Fullest, fullest, recount_one_by_one
+from penstock.audit.windows import sweep
 from penstock.charges import Fact, Point, Span, Touch, recount
 from penstock.checks import Kernel
 from penstock.checks.subject import example_models
@@ -176,7 +177,7 @@ def test_the_store_holds_what_the_ledger_said(kind: type[ps.Mechanism], model: P
         read.extend(facts)
         return recount(facts, *law)
 
-    with mock.patch("penstock.session.Curator", Overheard), mock.patch.object(windows, "recount", recounted):
+    with mock.patch("penstock.session.Curator", Overheard), mock.patch("penstock.audit.recounted.recount", recounted):
         fullest(kind, model, window_edge, min(model.window + 3, 7), restarts=0)
     assert read == heard
     assert any(isinstance(fact, Point | Span) for fact in read)

@@ -15,7 +15,7 @@ from penstock.audit.trials import Advance, Case, attempt
 from penstock.audit.verdict import Verdict, judged
 from penstock.bench.trials import ruled
 
-COLUMNS = ("mechanism", "claimed", "proved", "power", "largest", "event", "s", "verdict")
+COLUMNS = ("mechanism", "claimed", "proved", "power", "largest", "event", "trials", "s", "verdict")
 ORANGE, BLUE, GREY = "#d55e00", "#0072b2", "#999999"
 
 
@@ -60,7 +60,8 @@ def table(title: str, found: Sequence[Verdict], style: box.Box = box.SIMPLE_HEAD
 def _cells(verdict: Verdict) -> tuple[str, ...]:
     largest = "" if verdict.largest is None else f"{verdict.largest:.3f}"
     numbers = str(verdict.epsilon), f"{verdict.best.lower:.3f}", f"{verdict.power:.2f}", largest
-    return verdict.title, *numbers, verdict.best.event, f"{verdict.seconds:.0f}", verdict.word
+    effort = f"{verdict.best.trials:,}", f"{verdict.seconds:.0f}"
+    return verdict.title, *numbers, verdict.best.event, *effort, verdict.word
 
 
 def remarks(found: Sequence[Verdict]) -> Iterator[str]:

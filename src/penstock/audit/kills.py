@@ -21,17 +21,19 @@ from typing import NamedTuple
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from penstock.audit.planted import planted
 from penstock.audit.trials import Advance, Case, attempt
 from penstock.audit.verdict import judged
-from penstock.bench.trials import bar, refused, ruled
+from penstock.bench.trials import bar, refused
 from penstock.checks import CHECKS, Subject
 from penstock.errors import BadInput, CheckFailed
 from penstock.parameters import nearest
 
 AUDIT = "audit"
+WIDTH = 160
 ALPHA = 1e-3
 
 
@@ -99,13 +101,14 @@ def _kill(name: str, words: str, *, dead: bool) -> Kill:
 
 
 def table(found: Sequence[Kill], style: box.Box = box.SIMPLE_HEAD) -> Table:
-    """The kill table: the mutants by their numbers, then what is printed, then whatever else was planted."""
+    """The kill table: the mutants by their numbers, then what is in print, then whatever else was planted."""
     shown = Table(title="Planted failures, and what finds them", title_justify="left", box=style)
-    for name in ("", "planted failure", "what is wrong", "found by", "verdict"):
-        shown.add_column(name, overflow="fold", no_wrap=name == "")
+    for name in ("mutant", "planted failure", "what is wrong", "found by", "verdict"):
+        shown.add_column(name, no_wrap=name != "what is wrong")
     for kill in sorted(found, key=_place):
         words = kill.verdict if kill.dead else f"SURVIVES: {kill.verdict}"
-        shown.add_row(kill.mutant, kill.name, kill.fault, kill.by, words, style=None if kill.dead else "bold red")
+        told = kill.mutant, kill.name, kill.fault, kill.by, words
+        shown.add_row(*(escape(cell) for cell in told), style=None if kill.dead else "bold red")
     return shown
 
 
@@ -130,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found = list(kills(names, told.seed, told.workers, advance))
     except BadInput as fault:
         return refused(fault)
-    Console().print(table(found))
+    Console(width=WIDTH).print(table(found))
     return 0 if all(kill.dead for kill in found) else 1
 
 

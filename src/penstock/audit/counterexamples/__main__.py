@@ -15,14 +15,16 @@ from rich.console import Console
 
 from penstock.audit.bounds import require_scipy
 from penstock.audit.counterexamples import clamp, nearest, one_threshold, regions, warm_up
-from penstock.audit.counterexamples.showing import WIDTH, Found, drawn, rewritten, table_of_all
+from penstock.audit.counterexamples.showing import Found, drawn, table_of_all
 from penstock.audit.counterexamples.trials import Trials
+from penstock.audit.page import rewritten
 from penstock.bench.trials import bar, refused
 from penstock.drawing import require_drawable
 from penstock.errors import BadInput
 from penstock.parameters import at_least_one, not_negative
 
 TRIALS = 20_000_000
+WIDTH = 140
 RUNS = one_threshold.RUNS + warm_up.RUNS + clamp.RUNS + nearest.RUNS
 
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from penstock.audit.counterexamples.trials import Tally
 from penstock.bench.trials import ruled
-from penstock.errors import BadInput
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 140
 PRINTED, REPAIRED, CLAIM, QUIET = "#D55E00", "#0072B2", "#000000", "#999999"  # colour-blind safe
 SHADES = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#D55E00")
 
@@ -110,23 +106,3 @@ def drawn(found: Found, folder: Path) -> Path:
     to = folder / f"{found.name}.png"
     figure.savefig(to, dpi=90)
     return to
-
-
-def rewritten(page: str, tables: Mapping[str, Table]) -> str:
-    """The page with these tables in their places."""
-    for name, table in tables.items():
-        begin, end = f"<!-- begin: {name} -->", f"<!-- end: {name} -->"
-        if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
-            raise BadInput(f"the page has no place for a table between {begin} and {end}; mark one.")
-        before, rest = page.split(begin)
-        page = f"{before}{begin}\n\n{as_markdown(table)}\n\n{end}{rest.split(end)[1]}"
-    return page
-
-
-def as_markdown(table: Table) -> str:
-    """A table as it stands on the page, where the text around it says what it is."""
-    title, table.title = table.title, None
-    text = io.StringIO()
-    Console(file=text, width=2 * WIDTH).print(table)
-    table.title = title
-    return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())

@@ -12,7 +12,7 @@ class GrouperAlone(Piece):
 
     | model | with | one stream | its neighbour | given | event | runs | remark |
     |---|---|---|---|---|---|---|---|
-    | EventLevel(epsilon=4) | threshold=0.01 | 100x8 | 100x6 101 100 |  |  |  | none tight is known: joining hinders leaving |
+    | EventLevel(epsilon=4) | threshold=0.01 | 100x8 | 100x6 101 100 |  |  |  | none tight is known |
     """
 
     threshold: float = 1.0

@@ -1,0 +1,123 @@
+"""``python -m penstock.audit``: everything at once, for a stranger who wants to know whether to believe it.
+
+First the law is recounted from stores that adversaries have filled. Then every mechanism is attacked where it loses
+most, and the pieces it is built of. Last, every planted failure must be found. ``--write docs/audit.md`` puts the
+tables into their places on the page. Exit code 1 if anything is overspent, exceeded, weak without a word, or survives.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from penstock.audit import auditing, kills, windows
+from penstock.audit.bounds import require_scipy
+from penstock.audit.page import rewritten
+from penstock.audit.piece import audited_pieces
+from penstock.audit.planted import planted
+from penstock.audit.targets import audited
+from penstock.bench.trials import bar, refused
+from penstock.catalogue import mechanisms
+from penstock.drawing import require_drawable
+from penstock.errors import BadInput, CheckFailed
+from penstock.parameters import at_least_one
+
+ALPHA = 1e-3  # the chance that any of the bounds is wrong
+TRIALS = 50_000
+WIDTH = 160
+
+
+class Part(NamedTuple):
+    """A part of the audit: its table, in the style that is wanted, and whether all is well."""
+
+    name: str
+    table: Callable[[box.Box], Table]
+    fine: bool
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do all of it, show it, and write it down."""
+    began, console, fine = time.monotonic(), Console(width=WIDTH, highlight=False), True
+    try:
+        told = _told(arguments)
+        _require_places(told)
+        for part in _parts(told):
+            fine = fine and part.fine
+            console.print(part.table(box.SIMPLE_HEAD))
+            if told.write:
+                page = Path(told.write)
+                tables = {part.name: part.table(box.MARKDOWN)}
+                page.write_text(rewritten(page.read_text(encoding="utf-8"), tables), encoding="utf-8")
+    except BadInput as fault:
+        return refused(fault)
+    except CheckFailed as fault:
+        console.print(f"BROKEN: {fault}", markup=False)
+        return 1
+    words = "everything holds" if fine else "NOT everything holds: look for what is red"
+    console.print(f"{words}; {(time.monotonic() - began) / 60:.1f} minutes.")
+    return 0 if fine else 1
+
+
+def _told(arguments: Sequence[str] | None) -> argparse.Namespace:
+    options = argparse.ArgumentParser(prog="python -m penstock.audit", description="The whole audit.")
+    options.add_argument("--trials", type=int, default=TRIALS, help="of each attack, on each of its two streams")
+    options.add_argument("--seed", type=int, default=None, help="noise of this seed, else the one that is shipped")
+    options.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that share the work")
+    options.add_argument("--write", default="", help="a page whose marked tables are replaced")
+    options.add_argument("--picture", default="", help="a file to draw the attacks into")
+    options.add_argument("--json", default="", help="a file for the verdicts on the attacks")
+    return options.parse_args(arguments)
+
+
+def _require_places(told: argparse.Namespace) -> None:
+    """Refuse what could not be done, before the work."""
+    require_scipy()
+    at_least_one("--trials", told.trials)
+    at_least_one("--workers", told.workers)
+    if told.picture:
+        require_drawable(Path(told.picture))
+    if told.write and not Path(told.write).is_file():
+        raise BadInput(f"there is no page {told.write} to write tables into; make it first.")
+
+
+def _parts(told: argparse.Namespace) -> Iterator[Part]:
+    """One after another, each with a bar."""
+    everything = list(mechanisms().values())
+    with bar(len(windows.trials(everything)), "recounting") as advance:
+        rows = list(windows.sweep(everything, workers=told.workers, advance=advance))
+    yield Part("windows", partial(windows.table, rows), all(row.fullest.holds for row in rows))
+    yield _attacked(told)
+    with bar(kills.work(planted()), "killing") as advance:
+        found = list(kills.kills(planted(), told.seed, told.workers, advance))
+    yield Part("kills", partial(kills.table, found), all(kill.dead for kill in found))
+
+
+def _attacked(told: argparse.Namespace) -> Part:
+    """Every mechanism and every piece, on the pairs of streams on which it loses most."""
+    rows: list[auditing.Audited] = [row for key in mechanisms() for row in audited(key)]
+    rows += audited_pieces()
+    wanted = auditing.effort(rows, told.trials)
+    with bar(sum(wanted.values()), "attacking") as advance:
+        found = list(auditing.verdicts(wanted, alpha=ALPHA, seed=told.seed, workers=told.workers, advance=advance))
+    if told.picture:
+        auditing.draw(found, Path(told.picture))
+    if told.json:
+        text = json.dumps([verdict.as_row() for verdict in found], indent=2)
+        Path(told.json).write_text(text + "\n", encoding="utf-8")
+    fine = not any(verdict.exceeded or verdict.vacuous for verdict in found)
+    return Part("attacks", partial(auditing.table, "Attacks", found), fine)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
