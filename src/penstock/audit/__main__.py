@@ -34,7 +34,7 @@ from penstock.errors import BadInput, CheckFailed
 from penstock.parameters import at_least_one
 
 ALPHA = 1e-3  # the chance that any of the bounds is wrong
-TRIALS = 50_000
+TRIALS = 25_000
 WIDTH = 160
 
 

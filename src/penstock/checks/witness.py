@@ -114,7 +114,7 @@ class Witness(Listening):
 
     def _of_noise(self, answer: Ints, truths: tuple[Ints, Ints]) -> float:
         further = np.abs(answer - truths[1]) - np.abs(answer - truths[0])
-        return float(sum(step / scale for step, scale in zip(further.tolist(), self.drawn, strict=True)))
+        return math.fsum(step / float(scale) for step, scale in zip(further.tolist(), self.drawn, strict=True))
 
     # ---- comparisons ------------------------------------------------------------------------------------------------
 

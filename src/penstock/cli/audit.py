@@ -42,7 +42,7 @@ def audit(
     neighbours: options.Neighbours = None,
     per_unit: options.PerUnit = None,
     parameters: options.Parameters = [],  # noqa: B006
-    trials: Trials = 20_000,
+    trials: Trials = 25_000,
     confidence: Confidence = 0.999,
     seed: Seed = None,
     workers: Workers = PROCESSORS,
@@ -73,7 +73,7 @@ def _require(trials: int, confidence: float, workers: int, picture: Path | None)
     within("--confidence", confidence, 0, 1)
     at_least_one("--workers", workers)
     if trials < LEAST_TRIALS:
-        raise BadInput(f"--trials must be at least {LEAST_TRIALS}, or nothing could be proved; use 20000 or more.")
+        raise BadInput(f"--trials must be at least {LEAST_TRIALS}, or nothing could be proved; use 25000 or more.")
     if picture is not None:
         require_drawable(picture)
 
