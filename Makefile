@@ -1,15 +1,15 @@
-# make demo . make test . make check . make bench . make papers . make retroactive . make ranges . make crash: each makes the environment it needs.
+# make demo . make test . make check . make bench . make papers . make retroactive . make ranges . make crash . make audit . make counterexamples: each makes the environment it needs.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCE := pyproject.toml
 DATA   ?= $(PENSTOCK_DATA)
 
-.PHONY: help demo test check bench papers retroactive ranges crash clean
+.PHONY: help demo test check bench papers retroactive ranges crash audit counterexamples clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -54,6 +54,12 @@ ranges: $(VENV)/.test ## compare histogram methods by range counts, and see how 
 
 crash: $(VENV)/.test ## kill publishers at every point where it hurts, and 250 times anywhere
 	$(BIN)/python -m penstock.audit.crash --kills 250
+
+audit: $(VENV)/.test ## recount stores that adversaries filled, attack every mechanism, kill every planted failure; half an hour
+	$(BIN)/python -m penstock.audit $(AUDIT)
+
+counterexamples: $(VENV)/.test ## five ways a published mechanism loses its guarantee, measured; about a minute
+	$(BIN)/python -m penstock.audit.counterexamples
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

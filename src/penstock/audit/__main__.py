@@ -96,7 +96,7 @@ def _parts(told: argparse.Namespace) -> Iterator[Part]:
     everything = list(mechanisms().values())
     with bar(len(windows.trials(everything)), "recounting") as advance:
         rows = list(windows.sweep(everything, workers=told.workers, advance=advance))
-    yield Part("windows", partial(windows.table, rows), all(row.fullest.holds for row in rows))
+    yield Part("windows", partial(windows.summary, rows), all(row.fullest.holds for row in rows))
     yield _attacked(told)
     with bar(kills.work(planted()), "killing") as advance:
         found = list(kills.kills(planted(), told.seed, told.workers, advance))

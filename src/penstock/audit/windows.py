@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
 from itertools import product
 from multiprocessing import get_context
 from typing import NamedTuple
@@ -29,7 +30,7 @@ from penstock.bench.trials import bar, refused, ruled
 from penstock.checks import example_models
 from penstock.errors import BadInput, CheckFailed
 from penstock.mechanisms.base import Mechanism
-from penstock.models import MContext, PrivacyModel, named
+from penstock.models import MODELS, MContext, PrivacyModel, named
 from penstock.parameters import at_least_one
 
 
@@ -132,10 +133,28 @@ def table(rows: Sequence[Row], style: box.Box) -> Table:
     shown = ruled(title, columns, style, words=3)
     for mechanism, model, tried, _, faults, found, by in rows:
         law = f"{named(model)}, {model.called} {model.window}"
-        part = f"{math.floor(1000 * found.part) / 10}%" if found.holds else f"{float(found.part):.1%}, BROKEN"
+        part = _percent(found.part)
         tight = "yes" if found.part == 1 else "no"
         shown.add_row(mechanism, law, by, str(tried), str(faults), str(found.spent), str(found.part), part, tight)
     return shown
+
+
+def summary(rows: Sequence[Row], style: box.Box) -> Table:
+    """A line for every mechanism, a column for every kind of model: how full its fullest protected set was."""
+    streams, units = sum(row.streams for row in rows), sum(row.units for row in rows)
+    title = f"The fullest protected set of {streams:,} streams, {units:,} time units, recounted from their stores"
+    kinds = [kind for kind in MODELS.values() if any(isinstance(row.model, kind) for row in rows)]
+    shown = ruled(title, ["mechanism", *(name for name, kind in MODELS.items() if kind in kinds)], style)
+    for mechanism in dict.fromkeys(row.mechanism for row in rows):
+        own = [row for row in rows if row.mechanism == mechanism]
+        parts = [[row.fullest.part for row in own if isinstance(row.model, kind)] for kind in kinds]
+        shown.add_row(mechanism, *(_percent(max(found)) if found else "" for found in parts))
+    return shown
+
+
+def _percent(part: Fraction) -> str:
+    """Rounded down, so that only what is full reads 100%."""
+    return f"{math.floor(1000 * part) / 10}%" if part <= 1 else f"{float(part):.1%}, BROKEN"
 
 
 if __name__ == "__main__":
