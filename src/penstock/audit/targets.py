@@ -15,8 +15,8 @@ from penstock import catalogue
 from penstock.audit.attack import Attack
 from penstock.audit.rows import Row, rows
 from penstock.audit.trials import Case
-from penstock.audit.usual import usual
-from penstock.checks import Subject, example_models
+from penstock.audit.usual import SMALL, usual
+from penstock.checks import Subject
 from penstock.errors import BadInput, PenstockError
 from penstock.mechanisms.base import Mechanism
 from penstock.models import PrivacyModel
@@ -100,17 +100,12 @@ def rows_of(kind: type[Mechanism], model: PrivacyModel | None, parameters: Mappi
     """The rows of the proof, with an epsilon of one's own if the model is given; or the usual pairs."""
     stated = rows(proof_of(kind).text)
     if model is None:
-        return stated or [row for law in kind.proven_for for row in usual(small(law), parameters)]
+        return stated or [row for law in kind.proven_for for row in usual(SMALL[law], parameters)]
     fitting = [row for row in stated if replace(row.attack.model, epsilon=model.epsilon) == model]
     mine = [
         row._replace(attack=under(row.attack, model), parameters={**row.parameters, **parameters}) for row in fitting
     ]
     return mine or usual(model, parameters)
-
-
-def small(law: type[PrivacyModel]) -> PrivacyModel:
-    """A model of a kind with windows so short that what is improbable still happens."""
-    return next(model for model in example_models(law) if model.window <= 6 or law.horizon_bound)
 
 
 def under(attack: Attack, model: PrivacyModel) -> Attack:

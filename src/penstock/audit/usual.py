@@ -10,30 +10,44 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.audit.rows import Row, attack
-from penstock.models import PrivacyModel
+from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
 
 BEFORE, AFTER = 2, 3  # time units around a protected set; what it told may show later
-LEVEL, LEAP = 100, 1000
+LEVEL, LEAP = 100, 1000  # records, for one that a person may have
+CROWD = 4  # records where as many people have to be present
 REMARK = "no tight event is stated for it"
+
+SMALL: dict[type[PrivacyModel], PrivacyModel] = {  # windows so short that what is improbable still happens
+    EventLevel: EventLevel(epsilon=2),
+    WEvent: WEvent(epsilon=2, w=3),
+    UserLevel: UserLevel(epsilon=2, horizon=3),
+    MContext: MContext(epsilon=2, m=2),
+    DeltaNeighbourhood: DeltaNeighbourhood(epsilon=2, steps=3),
+}
 
 
 def usual(model: PrivacyModel, parameters: Mapping[str, Any]) -> list[Row]:
     """A row for each of the usual pairs."""
-    length = model.window
-    calm = [LEVEL] * length
-    leaping = [LEVEL + LEAP * (i + 1) for i in range(length)]
+    length, level, leap = model.window, *_sizes(model)
+    calm, leaping = [level] * length, [level + leap * ((i + 1) % 2) for i in range(length)]
     always, turning = [1] * length, [1] * (length - 1) + [-1]
-    return [
-        _row(model, parameters, counts, moves) for counts, moves in ((calm, always), (leaping, always), (calm, turning))
-    ]
+    pairs = (calm, always), (leaping, always), (calm, turning)
+    return [_row(model, parameters, counts, moves) for counts, moves in pairs]
+
+
+def _sizes(model: PrivacyModel) -> tuple[int, int]:
+    """How many records there are, and how many more after a leap."""
+    level = model.per_unit * (CROWD if isinstance(model, MContext) else LEVEL)
+    return level, level * LEAP // LEVEL
 
 
 def _row(model: PrivacyModel, parameters: Mapping[str, Any], counts: list[int], moves: list[int]) -> Row:
     before, after = (0, 0) if model.horizon_bound else (BEFORE, AFTER)
-    one = [LEVEL] * before + counts + counts[-1:] * after
+    level, _ = _sizes(model)
+    one = [level] * before + counts + counts[-1:] * after
     moved = [0] * before + [model.per_unit * move for move in moves] + [0] * after
     if model.neighbours == "add-remove":
         pair = [[count] for count in one], [[count + move] for count, move in zip(one, moved, strict=True)]
     else:
-        pair = [[c, LEVEL] for c in one], [[c + move, LEVEL - move] for c, move in zip(one, moved, strict=True)]
+        pair = [[c, level] for c in one], [[c + move, level - move] for c, move in zip(one, moved, strict=True)]
     return Row(attack(model, *pair), dict(parameters), remark=REMARK)
