@@ -1,4 +1,7 @@
-"""Every planted failure is caught by the check it names, and every check has caught something."""
+"""Every planted failure is caught by the check it names, and every check has caught something.
+
+Those that take an attack are left to the audit (test_mutants.py).
+"""
 
 import pytest
 
@@ -6,7 +9,7 @@ from penstock.audit.planted import Planted, planted
 from penstock.checks import CHECKS
 from penstock.errors import CheckFailed
 
-PLANTED = planted()
+PLANTED = {name: failure for name, failure in planted().items() if failure.caught_by != "audit"}
 
 
 @pytest.mark.parametrize("name", PLANTED)

@@ -22,7 +22,7 @@ from penstock.types import Release, Snapshot
 class Planted(Mechanism):
     """A mechanism with a fault, or an honest one on a faulty kernel. By itself it publishes like Uniform."""
 
-    proven_for: ClassVar = (WEvent,)
+    proven_for: ClassVar[tuple[type[PrivacyModel], ...]] = (WEvent,)
     caught_by: ClassVar[str]  # the name of the check, or "audit" if it takes an attack
     saying: ClassVar[str] = ""  # words of the check's verdict, so that it is caught for its own fault
     mutant: ClassVar[str] = ""  # its number among the mutants, or whose printed algorithm it is

@@ -41,6 +41,7 @@ class FloatBudget(Planted):
 
     caught_by: ClassVar = "never_overspends"
     saying: ClassVar = "but paid 1.1"
+    mutant: ClassVar = "M13"
     under: ClassVar[PrivacyModel] = WEvent(epsilon=1, w=12)
     kernel: ClassVar = Kernel(curator=FloatCurator)
 

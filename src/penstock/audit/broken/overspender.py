@@ -3,25 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from penstock.audit.permissive import PermissiveCurator
 from penstock.audit.planted import Planted
 from penstock.checks import Kernel
-from penstock.curator import Curator
-from penstock.epsilon import Epsilon
-from penstock.ledger import Ledger
 from penstock.types import Release, Snapshot
-
-
-class PermissiveLedger(Ledger):
-    """Books whatever it is told to."""
-
-    def _require(self, e: Epsilon, envelope: str, within: Epsilon) -> None:
-        """Everything is fine."""
-
-
-class PermissiveCurator(Curator):
-    """A curator who keeps such a ledger."""
-
-    ledger_type = PermissiveLedger
 
 
 @dataclass(kw_only=True)

@@ -25,4 +25,5 @@ class PairedBins(Planted):
 
     caught_by: ClassVar = "noise_is_as_claimed"
     saying: ClassVar = "no two bins share a draw"
+    mutant: ClassVar = "M8"
     kernel: ClassVar = Kernel(noise=PairedNoise)

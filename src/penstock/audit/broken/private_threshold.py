@@ -16,6 +16,7 @@ class PrivateThreshold(Planted):
 
     caught_by: ClassVar = "non_interference"
     saying: ClassVar = "asks something else"
+    mutant: ClassVar = "M19"
 
     def begin(self) -> None:
         self.segment = self.curator.segment()

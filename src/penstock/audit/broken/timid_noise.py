@@ -23,4 +23,5 @@ class TimidNoise(Planted):
 
     caught_by: ClassVar = "noise_is_as_claimed"
     saying: ClassVar = "as wide as noise_sd says"
+    mutant: ClassVar = "M1"
     kernel: ClassVar = Kernel(noise=Timid)

@@ -14,9 +14,11 @@ from penstock.types import Release, Snapshot
 class HastyLedger(Ledger):
     """Forgets a unit too early."""
 
+    early: ClassVar[int] = 1
+
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._meter = WindowMeter(self.model.window - 1)
+        self._meter = WindowMeter(self.model.window - self.early)
 
 
 class HastyCurator(Curator):
@@ -31,6 +33,7 @@ class WrongWindow(Planted):
 
     caught_by: ClassVar = "never_overspends"
     saying: ClassVar = "but paid 2"
+    mutant: ClassVar = "M7"
     kernel: ClassVar = Kernel(curator=HastyCurator)
 
     def decide(self, snapshot: Snapshot) -> Release:
