@@ -23,7 +23,7 @@ from penstock.errors import CheckFailed
 from penstock.models import PrivacyModel
 from penstock.noise import Noise
 from penstock.queries import Bins, Deviation
-from penstock.types import Ints
+from penstock.types import Ints, Mask
 
 T = TypeVar("T")
 UNBOUNDED = LARGEST * NANO  # the price of a comparison without threshold noise
@@ -52,6 +52,7 @@ class Shadow(Listening):
         self._running: dict[int, Run] = {}  # by the number of the segment
         self._touches: list[Touch] = []
         self._members: dict[tuple[int, int], list[int]] = {}  # number of the pool, bin -> units it holds
+        self._ended: dict[int, Mask] = {}  # number of the grouper -> bins whose series of comparisons is over
 
     # ---- at the door for answers ------------------------------------------------------------------------------------
 
@@ -107,9 +108,11 @@ class Shadow(Listening):
             self._at(self.t)[:] += v
 
     def _price_extend(self, question: Question, answer: Any) -> None:
-        comparing = question.details[2]
-        prices = self._prices(Deviation().sensitivity(self._model))
-        self._at(self.t)[:] += np.where(comparing, 4, 2) * prices  # of e, rho has one half and nu one quarter
+        number, _, comparing = question.details
+        prices = np.where(comparing, 4, 2) * self._prices(Deviation().sensitivity(self._model))
+        ended = comparing & self._ended.get(number, np.zeros(self._bins, np.bool_))  # and no threshold drawn since
+        self._at(self.t)[:] += np.where(ended, UNBOUNDED, prices)  # of e, rho has one half and nu one quarter
+        self._ended[number] = ~answer
 
     def _price_absorb(self, question: Question, answer: Any) -> None:
         for chosen in self._about(question).tolist():
