@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from penstock.audit.attack import Attack, Outcome
+from penstock.audit.attack import Attack, Event
 from penstock.audit.planted import Planted
 from penstock.epsilon import Epsilon
 from penstock.models import PrivacyModel
@@ -45,10 +45,16 @@ def attacked(model: PrivacyModel, noes: int, yeses: int = 0, before: int = 0) ->
     """
     few, enough = [LEVEL - 1], [LEVEL]
     earlier = enough * (before * model.window)
-    wanted = [ABOVE, *[SKIPPED] * (model.window - 1)] * before + [BELOW] * noes + [ABOVE] * yeses
-
-    def event(outcome: Outcome) -> bool:
-        return bool(outcome.values[:, 0].tolist() == wanted)
-
     one, other = few * noes + enough * yeses, enough * noes + few * yeses
-    return Attack(model=model, one=earlier + one, other=earlier + other, event=event)
+    return Attack(
+        model=model,
+        one=earlier + one,
+        other=earlier + other,
+        given=_told([ABOVE, *[SKIPPED] * (model.window - 1)] * before) if before else None,
+        event=_told([BELOW] * noes + [ABOVE] * yeses),
+    )
+
+
+def _told(verdicts: list[int]) -> Event:
+    """That these are the latest verdicts."""
+    return lambda outcome: bool(outcome.values[-len(verdicts) :, 0].tolist() == verdicts)

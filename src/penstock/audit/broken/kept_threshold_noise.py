@@ -36,3 +36,4 @@ class KeptThresholdNoise(Watching):
     kernel: ClassVar = Kernel(curator=KeptCurator)
     plan: ClassVar = SegmentPlan(1, Epsilon("0.8"), Epsilon("1.6"))
     attack: ClassVar = attacked(under, noes=4, yeses=1, before=2)
+    trials: ClassVar = 16_000
