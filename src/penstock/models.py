@@ -27,7 +27,7 @@ from penstock.epsilon import EpsilonField
 from penstock.errors import BadInput, BadPresence, HorizonReached
 from penstock.meters import Meter, PresenceMeter, WindowMeter
 from penstock.parameters import at_least_one, nearest
-from penstock.types import Ints, as_counts
+from penstock.types import LARGEST_COUNT, Ints, as_counts
 
 Neighbours = Literal["add-remove", "replace"]
 OnHorizon = Literal["stop", "republish"]
@@ -99,15 +99,15 @@ class PrivacyModel:
         return range(max(start, 0), min(start + self.window, steps))
 
     def _change_one_record(self, row: Ints, rng: np.random.Generator) -> None:
-        filled = np.flatnonzero(row)
+        filled, roomy = np.flatnonzero(row), np.flatnonzero(row < LARGEST_COUNT)
         if self.neighbours == "replace":
             if len(filled):
                 row[rng.choice(filled)] -= 1
-                row[rng.integers(len(row))] += 1
-        elif len(filled) and rng.random() < 0.5:
+                row[rng.choice(np.flatnonzero(row < LARGEST_COUNT))] += 1
+        elif len(filled) and (not len(roomy) or rng.random() < 0.5):
             row[rng.choice(filled)] -= 1
         else:
-            row[rng.integers(len(row))] += 1
+            row[rng.choice(roomy)] += 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ class Recorder:
 
     def __call__(self, question: Question, compute: Callable[[], T]) -> T:
         answer = compute()
-        self.tape.append((question, np.copy(answer) if isinstance(answer, np.ndarray) else answer))
+        self.tape.append((question, _copied(answer)))
         return answer
 
 
@@ -43,4 +43,8 @@ class Player:
     def __call__(self, question: Question, compute: Callable[[], T]) -> T:
         if not self.tape or self.tape[0][0] != self._mark(question):
             raise self._otherwise
-        return cast("T", self.tape.popleft()[1])
+        return cast("T", _copied(self.tape.popleft()[1]))  # whoever gets it may write into it
+
+
+def _copied(answer: Any) -> Any:
+    return np.copy(answer) if isinstance(answer, np.ndarray) else answer

@@ -6,19 +6,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
 from penstock.types import Floats, Ints
 
 TAIL = 30  # threshold noise beyond so many scales has a chance of exp(-30)
+MOST_PLACES = 2**15
 
 
 @dataclass
 class Run:
     """Comparisons under one threshold noise: the answer was yes if noise >= gap + threshold noise."""
 
-    scale: float
+    scale: float  # of the threshold noise, and what was drawn
+    rho: int = 0
     gaps: list[tuple[int, int]] = field(default_factory=list)  # on the one stream, on the other
     scales: list[float] = field(default_factory=list)
     yeses: list[bool] = field(default_factory=list)
@@ -30,17 +33,36 @@ class Run:
         """
         if all(one == other for one, other in self.gaps):
             return 0.0
-        stride = max(int(self.scale / points), 1)
-        rho = np.arange(-math.ceil(TAIL * self.scale), math.ceil(TAIL * self.scale) + 1, stride)
-        one, other = (self._likelihood(rho, which) for which in (0, 1))
+        rho, weights = self._places(points)
+        one, other = (self._likelihood(rho, weights, which) for which in (0, 1))
         return one - other
 
-    def _likelihood(self, rho: Ints, which: int) -> float:
-        logs: Floats = -np.abs(rho) / (self.scale or 1.0)  # without noise, rho is 0
+    def _likelihood(self, rho: Ints, weights: Floats, which: int) -> float:
+        logs: Floats = weights - np.abs(rho) / (self.scale or 1.0)  # without noise, rho is 0
         for gaps, scale, yes in zip(self.gaps, self.scales, self.yeses, strict=True):
             gap = gaps[which] + rho
             logs = logs + _log_at_least(gap if yes else 1 - gap, scale)
         return _log_sum(logs)
+
+    def _places(self, points: int) -> tuple[Ints, Floats]:
+        """Where threshold noise may lie, given the answers, and the logarithms of how much lies about each place.
+
+        What is summed has bends at 0 and where a comparison is even, and falls or rises exponentially elsewhere.
+        """
+        if not self.scale:
+            return np.zeros(1, np.int64), np.zeros(1)
+        bends = sorted({0, *(-gap for pair in self.gaps for gap in pair)})
+        reach, step = math.ceil(TAIL * self.scale), max(int(self.scale / points), 1)
+        narrowest = min(self.scales)
+        if (bends[-1] - bends[0]) // step < MOST_PLACES and narrowest >= self.scale:
+            places = np.arange(bends[0] - reach, bends[-1] + reach + 1, step)
+            return places, np.zeros(len(places))
+        fine = max(int(min(narrowest, self.scale) / points), 1)
+        about = [np.arange(-reach, reach + 1, step), np.arange(-MOST_PLACES // 8, MOST_PLACES // 8) * fine]
+        between = np.linspace(bends[0] - reach, bends[-1] + reach, MOST_PLACES).astype(np.int64)
+        places = np.unique(np.concatenate([between, *(bend + near for bend in bends for near in about)]))
+        widths = np.diff(places, prepend=places[0] - 1, append=places[-1] + 1)
+        return places, np.log((widths[:-1] + widths[1:]) / 2)
 
 
 def log_of_sample(answer: Ints, truth: Ints, chance: float, scales: Sequence[Fraction]) -> float:
@@ -57,12 +79,19 @@ def log_first_heads(scores: Ints, chosen: int, rate: float) -> float:
 
     Coins fall with exp(-rate * (score - least)). In a random order every coin comes at a uniform time s, and the chosen
     one wins if all that come before it fail: heads * integral over s of the product of (1 - s * heads of the others).
+    The product is a polynomial in s, which so many places sum exactly.
     """
-    heads = np.exp(-rate * (scores - scores.min()))
-    product = np.polynomial.Polynomial([1.0])
-    for other in np.delete(heads, chosen):
-        product = product * np.polynomial.Polynomial([1.0, -other])
-    return math.log(float(heads[chosen]) * float(product.integ()(1.0)))
+    above = rate * (scores - scores.min())
+    places, weights = _gauss(len(scores) // 2 + 1)
+    fails: Floats = np.log1p(-np.outer(places, np.exp(-np.delete(above, chosen)))).sum(axis=1)
+    return _log_sum(fails + np.log(weights)) - float(above[chosen])
+
+
+@lru_cache(maxsize=64)
+def _gauss(number: int) -> tuple[Floats, Floats]:
+    """Places between 0 and 1, and their weights, that integrate polynomials of a degree below 2 * number."""
+    places, weights = np.polynomial.legendre.leggauss(number)
+    return (places + 1) / 2, weights / 2
 
 
 def _log_at_least(k: Ints, scale: float) -> Floats:

@@ -1,30 +1,32 @@
 """Record and replay on neighbours: a whole stream, then a neighbouring one with the same noisy answers fed back.
 
 Whatever was asked, decided, charged and published must be the same, because it may depend on the answers only. And the
-true values behind each answer may lie no further apart than its sensitivity, so that, all together, no transcript is
-more than exp(epsilon) times as probable on one stream as on the other.
+true values behind each answer may lie no further apart than its sensitivity, so that, all together, no transcript tells
+the two streams apart by more than what was paid for the units in which they differ, and hence by more than epsilon.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from penstock.charges import Fact
+from penstock.charges import Fact, Point, Span
 from penstock.checks.replay import NoNoise, described
 from penstock.checks.subject import Subject
 from penstock.checks.witness import Witness
+from penstock.epsilon import Epsilon
 from penstock.errors import CheckFailed
-from penstock.models import MContext
+from penstock.models import MContext, PrivacyModel
 from penstock.noise import SimulationNoise
 from penstock.streams import Stream
 from penstock.transcript import Player, Recorder
-from penstock.types import Ints, Release
+from penstock.types import LARGEST_COUNT, Ints, Release
 
 RANDOM_NEIGHBOURS = 3
-ROUNDING = 1e-5  # of a loss; where no threshold noise is summed over, it is off by far less
+ROUNDING = 1e-4  # of a loss, where threshold noise is summed over
 
 
 class Recorded(NamedTuple):
@@ -44,7 +46,7 @@ def same_on_neighbours(subject: Subject) -> None:
 
 
 def no_answer_moves_further(subject: Subject) -> None:
-    """True values differ by at most the stated sensitivity, and what is told in all stays within epsilon."""
+    """Answers are what was asked, true values move by their sensitivity at most, and no more is told than was paid."""
     for seed, stream in enumerate(subject.streams()):
         for neighbour in neighbours(subject, stream, np.random.default_rng(seed)):
             weigh(subject, stream, neighbour, seed)
@@ -70,36 +72,68 @@ def replay(subject: Subject, recorded: Recorded, neighbour: Stream) -> None:
 
 
 def weigh(subject: Subject, stream: Stream, neighbour: Ints, seed: int) -> None:
-    """Run the stream before a witness who knows the neighbour."""
-    witness = Witness(SimulationNoise(seed), subject.model, stream.counts, neighbour)
-    subject.run(stream, witness, answers=witness.answer)
+    """Run the stream before a witness who knows the neighbour, and believes nobody."""
+    charges = list[Fact]()
+    witness = Witness(SimulationNoise(seed), subject.model, stream.counts, neighbour, distrust=True)
+    subject.run(stream, witness, answers=witness.answer, journal=charges.append)
     for move in witness.moves:
         kept = move.moved <= move.allowed
         subject.require(kept, f"what is asked by {move.verb} at t={move.t} moves by its sensitivity at most")
-    limit = subject.model.epsilon
-    subject.require(abs(witness.loss) <= float(limit) + ROUNDING, f"a neighbour is told from it by {limit} at most")
+    units = {int(t) + 1 for t in np.flatnonzero((stream.counts != neighbour).any(axis=1))}
+    told, paid = abs(witness.loss), float(paid_for(units, charges))
+    subject.require(told <= paid * (1 + ROUNDING), f"a neighbour is told from it by {paid} at most, which was paid")
+
+
+def paid_for(units: set[int], charges: Iterable[Fact]) -> Epsilon:
+    """What was charged for reading any of these units."""
+    facts = list(charges)
+    spans = {fact.key: fact for fact in facts if isinstance(fact, Span)}  # a span's closing replaces its opening
+    points = [fact.e.nano for fact in facts if isinstance(fact, Point) and fact.t in units]
+    met = [span.e.nano for span in spans.values() if any(span.a <= t <= (span.b or t) for t in units)]
+    return Epsilon.of_nano(sum(points) + sum(met))
 
 
 def neighbours(subject: Subject, stream: Stream, rng: np.random.Generator) -> Iterator[Ints]:
-    """Random neighbours of a stream, and the farthest ones at its beginning, its end and in between."""
+    """Random neighbours of a stream, and the farthest ones: at its beginning, in between, at its end, in one unit."""
     for _ in range(RANDOM_NEIGHBOURS):
         yield subject.model.neighbouring(stream.counts, rng, stream.presence)
-    if not isinstance(subject.model, MContext):
-        last = len(stream.counts) - subject.model.window
-        for first in sorted({0, max(last // 2, 0), max(last, 0)}):
-            for bins in ([0], range(stream.bins)):
-                yield farthest(subject, stream.counts, first, list(bins))
+    sets = list(protected(subject.model, stream))
+    ways = ((1, [0]), (1, range(stream.bins)), (-1, [0]), (0, [0]))
+    for units, (way, bins) in zip(cycle(sets), ways if sets else (), strict=False):
+        yield farthest(subject.model, stream.counts, units, list(bins), way)
+    for units in sets[-1:]:
+        yield farthest(subject.model, stream.counts, units[-1:], [0], 1)
 
 
-def farthest(subject: Subject, counts: Ints, first: int, bins: list[int]) -> Ints:
-    """All records of one person differ in every unit of a protected set, in each of ``bins`` in turn."""
-    changed, model = counts.copy(), subject.model
-    for t in range(first, min(first + model.window, len(counts))):
+def protected(model: PrivacyModel, stream: Stream) -> Iterator[list[int]]:
+    """Protected sets at the beginning, in the middle and at the end, as numbers of rows."""
+    units = list(range(len(stream.counts)))
+    if isinstance(model, MContext):
+        everybody = sorted({user for here in stream.presence or () for user in here})
+        units = [t for t in units if everybody and everybody[0] in (stream.presence or ())[t]]
+    last = max(len(units) - model.window, 0)
+    for first in sorted({0, last // 2, last}) if units else ():
+        yield units[first : first + model.window]
+
+
+def farthest(model: PrivacyModel, counts: Ints, units: list[int], bins: list[int], way: int) -> Ints:
+    """All records of one person differ in each of these units, in ``bins`` in turn.
+
+    ``way`` 1 adds them, -1 takes them away, and 0 first adds and in the end takes away; where they are replaced, they
+    move from the next bin or to it. Where there is no room for that, or nothing to take, it is the other way round.
+    """
+    changed = counts.copy()
+    for place, t in enumerate(units):
         into = bins[t % len(bins)]
-        out_of = (into + 1) % counts.shape[1]
-        if model.neighbours == "add-remove":
-            changed[t, into] += model.per_unit
-        elif changed[t, out_of] >= model.per_unit:
-            changed[t, out_of] -= model.per_unit
-            changed[t, into] += model.per_unit
+        change = np.zeros(counts.shape[1], np.int64)
+        change[into] += model.per_unit
+        if model.neighbours == "replace":
+            change[(into + 1) % len(change)] -= model.per_unit
+        if way < 0 or (way == 0 and place == len(units) - 1):
+            change = -change
+        fitting = [
+            row for row in (counts[t] + change, counts[t] - change) if 0 <= row.min() <= row.max() <= LARGEST_COUNT
+        ]
+        if fitting:
+            changed[t] = fitting[0]
     return changed

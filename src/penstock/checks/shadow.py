@@ -19,7 +19,6 @@ from penstock.charges import Fact, Point, Span, Touch
 from penstock.checks.listening import Listening
 from penstock.desk import Question
 from penstock.epsilon import LARGEST, NANO, Epsilon
-from penstock.errors import CheckFailed
 from penstock.models import PrivacyModel
 from penstock.noise import Noise
 from penstock.queries import Bins, Deviation
@@ -58,10 +57,7 @@ class Shadow(Listening):
 
     def answer(self, question: Question, compute: Callable[[], T]) -> T:
         """Let the answer through, and price it."""
-        self.drawn = []
-        answer = compute()
-        if len(self.drawn) != question.draws:
-            raise CheckFailed(f"{question.verb} says it draws {question.draws} values and draws {len(self.drawn)}.")
+        answer = self.listen(question, compute)
         getattr(self, f"_price_{question.verb}")(question, answer)
         return answer
 

@@ -101,7 +101,7 @@ class SecureNoise:
         return drawn
 
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
-        row = max(_row_length(scale) for scale in scales)
+        row = max((_row_length(scale) for scale in scales), default=1)
         table = np.array([self._row(scale, row) for scale in scales])
         drawn = np.empty(len(which), np.int64)
         self._tiled = None
