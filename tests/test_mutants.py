@@ -10,10 +10,9 @@ from penstock.audit.attack import Attack, Outcome
 from penstock.audit.permissive import Printed
 from penstock.audit.planted import Planted, planted
 from penstock.checks import CHECKS
-from penstock.errors import CheckFailed
+from penstock.errors import BadInput, CheckFailed
 from penstock.models import EventLevel, MContext, PrivacyModel, UserLevel, WEvent
 from penstock.noise import SimulationNoise
-from penstock.types import Ints
 from test_architecture import FILES, SOURCE, imports, name_of
 
 PLANTED = planted()
@@ -32,36 +31,6 @@ ALSO_FOUND = {
 FEW = 400  # trials
 
 
-def neighbouring(attack: Attack) -> bool:
-    """Whether the two streams differ within one protected set, and there by one user's records at each unit."""
-    one, other = attack.streams
-    apart = [t for t in range(len(one)) if (one[t] != other[t]).any()]
-    changed = all(one_user_apart(attack.model, other[t] - one[t]) for t in apart)
-    return changed and protected_together(attack, apart)
-
-
-def one_user_apart(model: PrivacyModel, difference: Ints) -> bool:
-    """Whether one user's records can make this difference in one time unit."""
-    if np.abs(difference).sum() > model.sensitivity:
-        return False
-    if model.neighbours == "replace":
-        return bool(difference.sum() == 0)
-    return bool((difference >= 0).all() or (difference <= 0).all())
-
-
-def protected_together(attack: Attack, units: list[int]) -> bool:
-    """Whether some protected set holds all of these units."""
-    if not isinstance(attack.model, MContext):
-        return units[-1] - units[0] < attack.model.window
-    users = {user for here in attack.presence or () for user in here}
-    for user in users:
-        presences = [t for t, here in enumerate(attack.presence or ()) if user in here]
-        met = [presences.index(t) for t in units if t in presences]
-        if len(met) == len(units) and met[-1] - met[0] < attack.model.m:
-            return True
-    return False
-
-
 def hits(failure: type[Planted], which: int, trials: int, noise: SimulationNoise) -> int:
     attack = failure.attack
     assert attack is not None
@@ -71,8 +40,8 @@ def hits(failure: type[Planted], which: int, trials: int, noise: SimulationNoise
     for _ in range(trials):
         mechanism.start(failure.kernel.curator(attack.model, attack.bins, noise=noise))
         releases = [mechanism.step(snapshot) for snapshot in attack.snapshots(which)]
-        values, kinds = (np.array([getattr(release, name) for release in releases]) for name in ("values", "kind"))
-        counted += attack.event(Outcome(values, kinds))
+        seen = zip(*((release.values, release.kind, release.noise_sd) for release in releases), strict=True)
+        counted += attack.event(Outcome(*(np.array(column) for column in seen)))
     return counted
 
 
@@ -99,11 +68,6 @@ def test_each_is_caught_by_a_check_or_by_an_attack_with_an_event(name: str) -> N
         assert failure.saying or not failure.mutant
 
 
-@pytest.mark.parametrize("name", ATTACKED)
-def test_the_streams_of_an_attack_are_neighbours(name: str) -> None:
-    assert neighbouring(ATTACKED[name])
-
-
 @pytest.mark.parametrize(
     ("model", "one", "other"),
     [
@@ -116,7 +80,8 @@ def test_the_streams_of_an_attack_are_neighbours(name: str) -> None:
     ],
 )
 def test_what_are_no_neighbours(model: PrivacyModel, one: list[int], other: list[int]) -> None:
-    assert not neighbouring(Attack(model=model, one=one, other=other))
+    with pytest.raises(BadInput, match="no neighbours"):
+        Attack(model=model, one=one, other=other)
 
 
 def test_neighbours_under_m_context_are_presences_of_one_user() -> None:
@@ -127,10 +92,11 @@ def test_neighbours_under_m_context_are_presences_of_one_user() -> None:
         moved = [there if t in units else here for t in range(4)]
         return Attack(model=model, one=[here] * 4, other=moved, presence=presence)
 
-    assert neighbouring(apart(0, 1))  # ann
-    assert neighbouring(apart(0, 2))  # bob
-    assert not neighbouring(apart(1, 2))  # nobody was there both times
-    assert not neighbouring(apart(0, 3))  # both were there in between
+    apart(0, 1)  # ann
+    apart(0, 2)  # bob
+    for units in ((1, 2), (0, 3)):  # nobody was there both times; both were there in between
+        with pytest.raises(BadInput, match="no neighbours"):
+            apart(*units)
 
 
 @pytest.mark.parametrize("name", ATTACKED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
@@ -46,6 +46,15 @@ def made(name: str, parameters: Mapping[str, Any], model: PrivacyModel) -> Mecha
     kinds = {kind.__name__: kind for kind in mechanisms().values()}
     kind = kinds[name] if name in kinds else mechanism(name)
     require_proven(kind, model)
+    require_known(kind, parameters)
+    try:
+        return kind(model=model, **parameters)
+    except TypeError:
+        raise BadInput(f"a parameter of {kind.__name__} has a value of the wrong kind, or is missing.") from None
+
+
+def require_known(kind: type[Mechanism], parameters: Iterable[str]) -> None:
+    """Refuse parameters that the mechanism does not have."""
     known = [field.name for field in kind.parameter_fields()]
     for parameter in parameters:
         if parameter not in known:
@@ -53,10 +62,6 @@ def made(name: str, parameters: Mapping[str, Any], model: PrivacyModel) -> Mecha
                 f"{kind.__name__} has no parameter {parameter!r}; it has {', '.join(known) or 'none'}."
                 f"{nearest(parameter, known)}"
             )
-    try:
-        return kind(model=model, **parameters)
-    except TypeError:
-        raise BadInput(f"a parameter of {kind.__name__} has a value of the wrong kind, or is missing.") from None
 
 
 def require_proven(kind: type[Mechanism], model: PrivacyModel) -> None:

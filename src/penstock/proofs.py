@@ -44,7 +44,10 @@ def proof_of(mechanism: type) -> Proof:
 @lru_cache(maxsize=256)
 def read_proof(path: Path) -> Proof:
     """Parse a proof file."""
-    _, header, text = path.read_text(encoding="utf-8").split("---\n", 2)
+    parts = path.read_text(encoding="utf-8").split("---\n", 2)
+    if len(parts) != 3:
+        raise BadInput(f"{path.name} must begin with front matter between two lines of ---; see CONTRIBUTING.md.")
+    _, header, text = parts
     fields = dict(line.split(": ", 1) for line in header.splitlines() if ": " in line)
     try:
         claims = tuple(name.strip() for name in fields["claims"].split(","))

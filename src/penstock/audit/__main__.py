@@ -22,7 +22,6 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.audit import auditing, kills, windows
-from penstock.audit.bounds import require_scipy
 from penstock.audit.page import rewritten
 from penstock.audit.piece import audited_pieces
 from penstock.audit.planted import planted
@@ -31,7 +30,6 @@ from penstock.bench.trials import bar, refused
 from penstock.catalogue import mechanisms
 from penstock.drawing import require_drawable
 from penstock.errors import BadInput, CheckFailed
-from penstock.parameters import at_least_one
 
 ALPHA = 1e-3  # the chance that any of the bounds is wrong
 TRIALS = 25_000
@@ -82,13 +80,15 @@ def _told(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _require_places(told: argparse.Namespace) -> None:
     """Refuse what could not be done, before the work."""
-    require_scipy()
-    at_least_one("--trials", told.trials)
-    at_least_one("--workers", told.workers)
+    auditing.require_runnable(told.seed, told.workers, told.trials)
+    if told.json and not Path(told.json).resolve().parent.is_dir():
+        raise BadInput(f"there is no folder for {told.json}; make it first.")
     if told.picture:
         require_drawable(Path(told.picture))
     if told.write and not Path(told.write).is_file():
         raise BadInput(f"there is no page {told.write} to write tables into; make it first.")
+    if told.write:
+        rewritten(Path(told.write).read_text(encoding="utf-8"), dict.fromkeys(("windows", "attacks", "kills"), Table()))
 
 
 def _parts(told: argparse.Namespace) -> Iterator[Part]:
@@ -96,7 +96,8 @@ def _parts(told: argparse.Namespace) -> Iterator[Part]:
     everything = list(mechanisms().values())
     with bar(len(windows.trials(everything)), "recounting") as advance:
         rows = list(windows.sweep(everything, workers=told.workers, advance=advance))
-    yield Part("windows", partial(windows.summary, rows), all(row.fullest.holds for row in rows))
+    fine = all(row.fullest.holds and not row.faults for row in rows)
+    yield Part("windows", partial(windows.summary, rows), fine)
     yield _attacked(told)
     with bar(kills.work(planted()), "killing") as advance:
         found = list(kills.kills(planted(), told.seed, told.workers, advance))
@@ -115,8 +116,8 @@ def _attacked(told: argparse.Namespace) -> Part:
     if told.json:
         text = json.dumps([verdict.as_row() for verdict in found], indent=2)
         Path(told.json).write_text(text + "\n", encoding="utf-8")
-    fine = not any(verdict.exceeded or verdict.vacuous for verdict in found)
-    return Part("attacks", partial(auditing.table, "Attacks", found), fine)
+    fine = not any(verdict.fails or verdict.vacuous for verdict in found)
+    return Part("attacks", partial(auditing.table, "Attacks", found, columns=auditing.LONG), fine)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.errors import BadInput
-from penstock.models import Presence, PrivacyModel
-from penstock.types import Ints, Snapshot
+from penstock.models import MContext, Presence, PrivacyModel
+from penstock.types import Floats, Ints, Snapshot
 
 Rows = Sequence[int] | Sequence[Sequence[int]] | Ints
 
@@ -26,6 +26,7 @@ class Outcome:
 
     values: Ints
     kinds: NDArray[np.int8]
+    noise_sd: Floats
 
 
 Event = Callable[[Outcome], bool]
@@ -48,8 +49,14 @@ class Attack:
     presence: Presence | None = None
 
     def __post_init__(self) -> None:
+        if min(rows.min(initial=0) for rows in self.streams) < 0:
+            raise BadInput("the streams of an attack hold counts, which are not negative.")
         if self.streams[0].shape != self.streams[1].shape or not (self.streams[0] != self.streams[1]).any():
             raise BadInput("an attack compares two streams of the same shape that differ somewhere.")
+        if not self._are_neighbours():
+            raise BadInput(
+                f"the two streams of an attack are no neighbours under {self.model}; let them differ by less."
+            )
 
     @cached_property
     def streams(self) -> tuple[Ints, Ints]:
@@ -72,3 +79,30 @@ class Attack:
         rows = self.streams[which]
         here = [None] * len(rows) if self.presence is None else self.presence
         return [Snapshot(t, row, present) for t, (row, present) in enumerate(zip(rows, here, strict=True), start=1)]
+
+    def _are_neighbours(self) -> bool:
+        """Whether they differ within one protected set, and at each of its units by the records of one person."""
+        one, other = self.streams
+        units = np.flatnonzero((one != other).any(axis=1)).tolist()
+        return all(self._one_person(other[t] - one[t]) for t in units) and self._protected(units)
+
+    def _one_person(self, change: Ints) -> bool:
+        if np.abs(change).sum() > self.model.sensitivity:
+            return False
+        if self.model.neighbours == "replace":
+            return bool(change.sum() == 0)
+        return bool((change >= 0).all() or (change <= 0).all())
+
+    def _protected(self, units: list[int]) -> bool:
+        """Whether some protected set holds all of these units."""
+        if self.model.is_over(units[-1] + 1):
+            return False
+        if not isinstance(self.model, MContext):
+            return bool(units[-1] - units[0] < self.model.window)
+        presence = self.presence or ()
+        for user in {user for here in presence for user in here}:
+            present = [t for t, here in enumerate(presence) if user in here]
+            met = [i for i, t in enumerate(present) if t in units]
+            if len(met) == len(units) and met[-1] - met[0] < self.model.m:
+                return True
+        return False

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
+from penstock.audit.bounds import require_scipy
 from penstock.audit.rows import Row
 from penstock.audit.trials import Advance, Case, attempt
 from penstock.audit.verdict import Verdict, judged
-from penstock.bench.trials import ruled
+from penstock.errors import BadInput
+from penstock.parameters import at_least_one, not_negative
 
-COLUMNS = ("mechanism", "claimed", "proved", "power", "largest", "event", "trials", "s", "verdict")
+SHORT = ("mechanism", "claimed", "charged", "proved", "power", "largest", "s", "verdict")
+LONG = (
+    "mechanism",
+    "claimed",
+    "charged",
+    "proved",
+    "event",
+    "by releases",
+    "power",
+    "largest",
+    "trials",
+    "s",
+    "verdict",
+)
+LEAST_TRIALS = 100  # with fewer nothing can be proved
 ORANGE, BLUE, GREY = "#d55e00", "#0072b2", "#999999"
 
 
@@ -33,6 +51,15 @@ class Audited(Protocol):
 A = TypeVar("A", bound=Audited)
 
 
+def require_runnable(seed: int | None, workers: int, trials: int = LEAST_TRIALS) -> None:
+    """Refuse what could not be run or judged."""
+    require_scipy()
+    at_least_one("--workers", workers)
+    not_negative("--seed", seed or 0)
+    if trials < LEAST_TRIALS:
+        raise BadInput(f"--trials must be at least {LEAST_TRIALS}, or nothing could be proved; use 25000 or more.")
+
+
 def effort(wanted: Sequence[A], trials: int) -> dict[A, int]:
     """How many trials each row takes, if a usual one takes so many."""
     return {each: trials * each.row().runs for each in wanted}
@@ -42,39 +69,63 @@ def verdicts(
     wanted: Mapping[A, int], *, alpha: float, seed: int | None, workers: int, advance: Advance
 ) -> Iterator[Verdict]:
     """Attack everything with so many trials, and judge. All verdicts together are wrong with ``alpha`` at most."""
-    began = time.monotonic()
+    began, rows = time.monotonic(), Counter[str]()
     for finder, trials in attempt(wanted, seed, workers, advance):
         row, now = finder.row(), time.monotonic()
-        yield judged(str(finder), row.attack, trials, alpha, now - began, row.remark, tests=len(wanted))
+        rows[str(finder)] += 1
+        name = str(finder) + (f" {rows[str(finder)]}" if rows[str(finder)] > 1 else "")
+        yield judged(name, row.attack, trials, alpha, now - began, row.remark, tests=len(wanted))
         began = now
 
 
-def table(title: str, found: Sequence[Verdict], style: box.Box = box.SIMPLE_HEAD) -> Table:
+def table(
+    title: str, found: Sequence[Verdict], style: box.Box = box.SIMPLE_HEAD, columns: Sequence[str] = SHORT
+) -> Table:
     """The verdicts, one a line."""
-    shown = ruled(title, COLUMNS, style)
+    shown = Table(
+        title=title, title_justify="left", box=style, padding=(0, 1) if style is box.MARKDOWN else (0, 1, 0, 0)
+    )
+    for name in columns:
+        shown.add_column(name, justify="left" if name == "mechanism" else "right", no_wrap=name != "mechanism")
     for verdict in found:
-        shown.add_row(*_cells(verdict), style="bold red" if verdict.exceeded or verdict.vacuous else None)
+        cells = _cells(verdict)
+        style_of = "bold red" if verdict.fails or verdict.vacuous else None
+        shown.add_row(*(cells[name] for name in columns), style=style_of)
     return shown
 
 
-def _cells(verdict: Verdict) -> tuple[str, ...]:
-    largest = "" if verdict.largest is None else f"{verdict.largest:.3f}"
-    numbers = str(verdict.epsilon), f"{verdict.best.lower:.3f}", f"{verdict.power:.2f}", largest
-    effort = f"{verdict.best.trials:,}", f"{verdict.seconds:.0f}"
-    return verdict.title, *numbers, verdict.best.event, *effort, verdict.word
+def _cells(verdict: Verdict) -> dict[str, str]:
+    return {
+        "mechanism": escape(verdict.title),
+        "claimed": str(verdict.epsilon),
+        "charged": f"{float(verdict.charged):.3f}",
+        "proved": _shown(verdict.best.lower),
+        "event": verdict.best.event,
+        "by releases": _shown(verdict.released),
+        "power": f"{verdict.power:.2f}",
+        "largest": "" if verdict.largest is None else f"{verdict.largest:.3f}",
+        "trials": f"{verdict.best.trials:,}",
+        "s": f"{verdict.seconds:.0f}",
+        "verdict": verdict.word,
+    }
+
+
+def _shown(lower: float) -> str:
+    """A bound below 0 proves nothing."""
+    return f"{max(lower, 0.0):.3f}"
 
 
 def remarks(found: Sequence[Verdict]) -> Iterator[str]:
     """What a reader of the table has to know."""
-    confidence = found[0].confidence
     yield (
-        f"proved: what is lost at least, by this event; all bounds together hold with a confidence of {confidence:.1%}."
-        " power: proved / the most that a ledger had booked on a protected set (tight: 0.8 or more). largest: the loss"
-        " of the one transcript, of all that were seen, that tells the two streams apart best."
+        f"All bounds together hold with a confidence of {100 * found[0].confidence:.6g}%. charged: the most that a"
+        " ledger had booked on a protected set. proved: what all paid answers together lose at least; releases are made"
+        " of them, and lose no more. power: proved / charged; 0.8 or more is tight. largest: the loss of the one"
+        " transcript, of all that were seen, that tells the two streams apart best."
     )
     for verdict in found:
-        if verdict.exceeded:
-            yield f"{verdict.title} loses more than it claims."
+        if verdict.fails:
+            yield f"{verdict.title} loses more than {'it claims' if verdict.exceeded else 'its ledger has booked'}."
         elif verdict.word != "tight":
             yield f"{verdict.title}: {verdict.remark or 'more trials may prove more'}."
 

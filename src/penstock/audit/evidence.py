@@ -17,11 +17,13 @@ from penstock.audit.bounds import loss_above
 from penstock.audit.trials import Seen, Trials
 from penstock.types import Floats, Kind, Mask
 
+FARTHEST = 30  # time units after the first difference that are looked at
 THRESHOLDS = 60  # that are tried on the first half
 RIDGE = 1e-3  # keeps weights finite where an outcome never occurs on one of the streams
 NEWTON_STEPS = 12
 LARGEST_SCORE = 30.0  # beyond it exp() says nothing new
 
+TOLD = "told"
 TESTS = 6  # events times directions: what the chance of being wrong is shared among
 
 
@@ -42,17 +44,17 @@ def findings(attack: Attack, trials: Trials, alpha: float) -> list[Finding]:
     found = []
     if attack.event is not None:
         one, other = trials.one.events, trials.other.events
-        found += [_counted("stated", one, other, share), _counted("stated, not", ~other, ~one, share)]
+        found += [_counted("stated", one, other, share), _counted("stated, swapped", other, one, share)]
     for name, one_scores, other_scores in _scores(attack, trials):
         found.append(_best(name, one_scores, other_scores, share))
-        found.append(_best(f"{name}, not", -other_scores, -one_scores, share))
+        found.append(_best(f"{name}, swapped", -other_scores, -one_scores, share))
     return found
 
 
 def _scores(attack: Attack, trials: Trials) -> Iterator[tuple[str, Floats, Floats]]:
     """A number for every run, large where the first stream is likely."""
-    if not np.isnan(trials.one.losses).any():
-        yield "told", trials.one.losses, trials.other.losses
+    if len(trials.one.losses):
+        yield TOLD, trials.one.losses, trials.other.losses
     one, other = (features(attack, seen) for seen in (trials.one, trials.other))
     varying = (one != one[:1]).any(axis=0) | (other != one[:1]).any(axis=0)
     if varying.any():
@@ -62,14 +64,18 @@ def _scores(attack: Attack, trials: Trials) -> Iterator[tuple[str, Floats, Float
 
 
 def features(attack: Attack, seen: Seen) -> Floats:
-    """What can be seen of a run from the first difference on, as numbers to weigh: sides, kinds, changes, gaps."""
-    begin = attack.prefix
-    values, fresh = seen.values[:, begin:], seen.kinds[:, begin:] == Kind.FRESH
-    columns = [fresh]
-    for rows in attack.streams:
-        columns += [np.sign(values - rows[begin:]), fresh * np.sign(values - rows[begin:])]
-        columns.append(np.sign(np.diff(values, axis=2) - np.diff(rows[begin:], axis=1)))
-    columns.append(np.sign(np.diff(values, axis=1)))
+    """What can be seen of a run from the first difference on, as numbers to weigh.
+
+    On which side of the counts a value lies, also for fresh ones alone; whether it is odd, of which kind it is and how
+    wide its noise; how it has changed, and how it differs from the bin beside it.
+    """
+    looked_at = slice(attack.prefix, attack.prefix + FARTHEST)
+    values, kinds, noise_sd = (public[:, looked_at] for public in (seen.values, seen.kinds, seen.noise_sd))
+    columns = [kinds == kind for kind in Kind]
+    columns += [values % 2, np.log1p(noise_sd), np.sign(np.diff(values, axis=1))]
+    for rows in (stream[looked_at] for stream in attack.streams):
+        side = np.sign(values - rows)
+        columns += [side, (kinds == Kind.FRESH) * side, np.sign(np.diff(values, axis=2) - np.diff(rows, axis=1))]
     flat: Floats = np.concatenate([column.reshape(len(values), -1) for column in columns], axis=1).astype(np.float64)
     return flat
 

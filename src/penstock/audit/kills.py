@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from penstock.audit.auditing import require_runnable
 from penstock.audit.planted import planted
 from penstock.audit.trials import Advance, Case, attempt
 from penstock.audit.verdict import judged
@@ -96,8 +97,9 @@ def by_check(name: str) -> Kill:
     try:
         CHECKS[failure.caught_by](failure.subject())
     except CheckFailed as fault:
-        found = re.search(failure.saying, str(fault))
-        return _kill(name, found.group() if found else f"found for something else: {fault}", dead=found is not None)
+        own = re.search(failure.saying, str(fault)) is not None
+        words = str(fault).rpartition("breaks a promise: ")[2]
+        return _kill(name, words if own else f"found for something else: {words}", dead=own)
     return _kill(name, "not found", dead=False)
 
 
@@ -132,6 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that share the work")
     told = options.parse_args(arguments)
     try:
+        require_runnable(told.seed, told.workers)
         names = told.names or list(planted())
         for name in names:
             if name not in planted():

@@ -28,6 +28,6 @@ def as_markdown(table: Table) -> str:
     """A table as it stands on the page, where the text around it says what it is."""
     title, table.title = table.title, None
     text = io.StringIO()
-    Console(file=text, width=WIDEST).print(table)
+    Console(file=text, width=WIDEST, color_system=None, force_terminal=False).print(table)
     table.title = title
     return "\n".join(line.rstrip() for line in text.getvalue().strip().splitlines())

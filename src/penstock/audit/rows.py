@@ -23,6 +23,7 @@ import numpy as np
 from penstock.audit.attack import Attack, Event, Outcome
 from penstock.errors import BadInput
 from penstock.models import MODELS, MContext, PrivacyModel
+from penstock.parameters import at_least_one
 from penstock.types import Kind
 
 COLUMNS = ("model", "with", "one stream", "its neighbour", "given", "event", "runs", "remark")
@@ -47,21 +48,24 @@ def rows(proof: str) -> list[Row]:
 def _table(proof: str) -> Iterator[str]:
     """The lines below the heading and its rule."""
     lines = (line.strip() for line in proof.splitlines())
-    heading = "| " + " | ".join(COLUMNS) + " |"
     for line in lines:
-        if line == heading:
-            next(lines)
-            break
-    yield from takewhile(lambda line: line.startswith("|"), lines)
+        heading = tuple(cell.strip() for cell in line[1:-1].split("|"))
+        if heading == COLUMNS:
+            next(lines, "")
+            yield from takewhile(lambda line: line.startswith("|"), lines)
+        elif heading[:2] == COLUMNS[:2]:
+            raise BadInput(f"a table of audit rows has the columns {', '.join(COLUMNS)}; got {', '.join(heading)}.")
 
 
 def _row(cells: list[str]) -> Row:
     try:
         law, parameters, one, other, given, event, runs, remark = cells
-        model, pair = model_of_call(law), (stream(one), stream(other))
-        attacked = attack(model, *pair, event=pattern(event), given=pattern(given))
+        pair, plain = (stream(one), stream(other)), attack(model_of_call(law), stream(one), stream(other))
+        after, before = pattern(event, len(pair[0]) - plain.prefix), pattern(given, plain.prefix)
+        attacked = attack(plain.model, *pair, event=after, given=before)
+        at_least_one("runs", int(runs or 1))
         return Row(attacked, arguments(parameters), int(runs or 1), remark)
-    except (ValueError, SyntaxError, TypeError, KeyError) as fault:
+    except (ValueError, SyntaxError, TypeError, KeyError, OverflowError) as fault:
         told = " | ".join(cells)
         raise BadInput(f"an audit row cannot be read, because of {fault}: {told}; see penstock.audit.rows.") from None
 
@@ -87,7 +91,7 @@ def attack(
 
 
 def _from(prefix: int, event: Event, outcome: Outcome) -> bool:
-    return event(Outcome(outcome.values[prefix:], outcome.kinds[prefix:]))
+    return event(Outcome(outcome.values[prefix:], outcome.kinds[prefix:], outcome.noise_sd[prefix:]))
 
 
 def model_of_call(text: str) -> PrivacyModel:
@@ -101,8 +105,15 @@ def arguments(text: str) -> dict[str, Any]:
     """``a=1, b="two"`` as a dictionary."""
     call = ast.parse(f"dict({text})", mode="eval").body
     if not isinstance(call, ast.Call) or call.args:
-        raise ValueError(f"{text!r} is not a list of name=value")
-    return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+        raise ValueError(f"{text!r}, which is not a list of name=value")
+    return {str(keyword.arg): _plain(keyword.value) for keyword in call.keywords}
+
+
+def _plain(value: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(value)
+    except ValueError:
+        raise ValueError(f"{ast.unparse(value)!r}, which is not a plain value") from None
 
 
 def stream(text: str) -> list[list[int]]:
@@ -116,11 +127,11 @@ def _repeated(text: str) -> Iterator[str]:
         yield from [what] * int(times or 1)
 
 
-def pattern(text: str) -> Event | None:
-    """``f r .>100`` as an event; None if there is none."""
+def pattern(text: str, units: int | None = None) -> Event | None:
+    """``f r .>100`` as an event about so many units at most; None if there is none."""
     signs = [SIGN.match(word) for word in _repeated(text)]
-    if not all(signs):
-        raise ValueError(f"{text!r} is not a pattern of f, r and .")
+    if not all(signs) or (units is not None and len(signs) > units):
+        raise ValueError(f"{text!r}, which is no pattern of f, r and . for these time units")
     return partial(_matches, [sign.groupdict() for sign in signs if sign]) if signs else None
 
 

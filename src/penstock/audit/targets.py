@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -31,8 +32,10 @@ def found(target: str) -> type[Mechanism]:
     held = {kind.__name__: kind for kind in _held(_loaded(Path(path).resolve()))}
     if name and name not in held:
         raise BadInput(f"{path} has no mechanism {name!r}; it has {', '.join(held) or 'none'}.")
-    if not name and len(held) != 1:
-        raise BadInput(f"{path} has {', '.join(held) or 'no mechanism'}; say which as {path}:NAME.")
+    if not held:
+        raise BadInput(f"{path} defines no mechanism; write a class that is a penstock.mechanisms.base.Mechanism.")
+    if not name and len(held) > 1:
+        raise BadInput(f"{path} has {', '.join(held)}; say which as {path}:NAME.")
     return held[name or next(iter(held))]
 
 
@@ -54,12 +57,16 @@ def _loaded(path: Path) -> ModuleType:
         raise BadInput(f"{path} cannot be loaded as Python; give the path of a file that can.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
+    sys.path.insert(0, str(path.parent))  # what lies beside it can be imported
     try:
-        spec.loader.exec_module(module)
+        with redirect_stdout(sys.stderr):  # what it prints is no result
+            spec.loader.exec_module(module)
     except PenstockError:
         raise
     except Exception as fault:
         raise BadInput(f"{path} fails with {type(fault).__name__}: {fault}; mend it first.") from None
+    finally:
+        sys.path.remove(str(path.parent))
     return module
 
 
@@ -92,20 +99,21 @@ def audited(
     target: str, model: PrivacyModel | None = None, parameters: Mapping[str, Any] | None = None
 ) -> list[Audited]:
     """Every row of a mechanism's audit."""
-    told = tuple((parameters or {}).items())
+    given = (parameters or {}).items()
+    told = tuple((name, tuple(value) if isinstance(value, list) else value) for name, value in given)
+    catalogue.require_known(found(target), dict(told))
+    if not found(target).proven_for:
+        raise BadInput(f"{found(target).__name__} claims no model; say in proven_for under which it is private.")
     return [Audited(target, i, model, told) for i in range(len(rows_of(found(target), model, parameters or {})))]
 
 
 def rows_of(kind: type[Mechanism], model: PrivacyModel | None, parameters: Mapping[str, Any]) -> list[Row]:
-    """The rows of the proof, with an epsilon of one's own if the model is given; or the usual pairs."""
-    stated = rows(proof_of(kind).text)
+    """The rows of the proof, with parameters and an epsilon of one's own if they are given; or the usual pairs."""
+    stated = [row._replace(parameters={**row.parameters, **parameters}) for row in rows(proof_of(kind).text)]
     if model is None:
         return stated or [row for law in kind.proven_for for row in usual(SMALL[law], parameters)]
     fitting = [row for row in stated if replace(row.attack.model, epsilon=model.epsilon) == model]
-    mine = [
-        row._replace(attack=under(row.attack, model), parameters={**row.parameters, **parameters}) for row in fitting
-    ]
-    return mine or usual(model, parameters)
+    return [row._replace(attack=under(row.attack, model)) for row in fitting] or usual(model, parameters)
 
 
 def under(attack: Attack, model: PrivacyModel) -> Attack:

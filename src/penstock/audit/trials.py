@@ -7,7 +7,6 @@ mechanism on either stream, with noise of its own: the two runs share a past, wh
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -21,14 +20,13 @@ from penstock.audit.attack import Attack, Outcome
 from penstock.checks import Kernel, Subject
 from penstock.checks.witness import Witness
 from penstock.epsilon import Epsilon
-from penstock.errors import BadInput
+from penstock.errors import BadInput, CheckFailed
 from penstock.mechanisms.base import Mechanism
 from penstock.noise import Noise, SecureNoise, SimulationNoise
 from penstock.types import Floats, Ints, Mask, Release, Snapshot
 
 CHUNK = 1000  # trials of one job
 POINTS = 20  # threshold noise is weighed in so many steps per scale: a loss is a score to choose events by
-LOOKED_AT = 50  # trials of a job whose ledgers are looked at
 PATIENCE = 10_000  # runs in a row that may begin otherwise than given
 
 
@@ -49,6 +47,7 @@ class Finder(Protocol):
 
 
 F = TypeVar("F", bound=Finder)
+C = TypeVar("C", Mechanism, "Run")
 Advance = Callable[[int], None]
 
 
@@ -70,7 +69,7 @@ class Glimpse(NamedTuple):
 
     outcome: Outcome
     event: bool
-    loss: float
+    loss: float | None
 
 
 @dataclass(frozen=True)
@@ -79,20 +78,24 @@ class Seen:
 
     values: Ints  # run, unit, bin
     kinds: NDArray[np.int8]
+    noise_sd: Floats
     events: Mask
-    losses: Floats  # not a number where nobody has weighed the answers
+    losses: Floats  # none at all if nobody has weighed the answers
 
     @staticmethod
     def of(glimpses: Sequence[Glimpse]) -> Seen:
         """Row by row."""
         outcomes, events, losses = zip(*glimpses, strict=True)
-        values, kinds = (np.array(column) for column in zip(*((o.values, o.kinds) for o in outcomes), strict=True))
-        return Seen(values, kinds, np.array(events), np.array(losses))
+        public = zip(*((seen.values, seen.kinds, seen.noise_sd) for seen in outcomes), strict=True)
+        values, kinds, noise_sd = (np.array(column) for column in public)
+        return Seen(
+            values, kinds, noise_sd, np.array(events), np.array([loss for loss in losses if loss is not None], float)
+        )
 
     @staticmethod
     def joined(parts: Sequence[Seen]) -> Seen:
         """One after another."""
-        columns = zip(*((part.values, part.kinds, part.events, part.losses) for part in parts), strict=True)
+        columns = zip(*(tuple(vars(part).values()) for part in parts), strict=True)
         return Seen(*(np.concatenate(column) for column in columns))
 
 
@@ -143,13 +146,12 @@ def worked_off(job: Job) -> Trials:
     event = case.attack.event or (lambda outcome: False)
     seen: tuple[list[Glimpse], list[Glimpse]] = [], []
     charged = Epsilon.of_nano(0)
-    for number in range(job.trials):
+    for _ in range(job.trials):
         for run, glimpses in zip(arena.trial(), seen, strict=True):
             outcome = run.outcome()
-            loss = math.nan if run.witness is None else run.witness.loss
+            loss = None if run.witness is None else run.witness.loss
             glimpses.append(Glimpse(outcome, bool(event(outcome)), loss))
-            if number < LOOKED_AT:
-                charged = max(charged, run.mechanism.curator.ledger.audit().peak)
+            charged = max(charged, run.mechanism.curator.ledger.audit().peak)
     one, other = (Seen.of(glimpses) for glimpses in seen)
     return Trials(one, other, charged)
 
@@ -157,18 +159,19 @@ def worked_off(job: Job) -> Trials:
 class Run(NamedTuple):
     """A mechanism in the middle of a stream, what it has released, and who has weighed its answers."""
 
+    subject: Subject
     mechanism: Mechanism
     releases: list[Release]
     witness: Witness | None
 
     def over(self, snapshots: Sequence[Snapshot]) -> None:
         """Go on over these time units."""
-        self.releases.extend(self.mechanism.step(snapshot) for snapshot in snapshots)
+        self.releases.extend(self.subject.step(self.mechanism, snapshot) for snapshot in snapshots)
 
     def outcome(self) -> Outcome:
         """What everybody could see of it."""
-        values = np.array([release.values for release in self.releases])
-        return Outcome(values, np.array([release.kind for release in self.releases]))
+        seen = ((release.values, release.kind, release.noise_sd) for release in self.releases)
+        return Outcome(*(np.array(column) for column in zip(*seen, strict=True)))
 
 
 class Arena:
@@ -180,14 +183,14 @@ class Arena:
         self._mechanism = case.subject.make()
         self._snapshots = [case.attack.snapshots(which) for which in (0, 1)]
         # a copy of a mechanism draws from the same source, and knows the same streams
-        shared = (noise, case.attack.model, *case.attack.streams)
+        shared = (noise, case.subject, case.attack.model, *case.attack.streams)
         self._memo = {id(each): each for each in shared}
 
     def trial(self) -> tuple[Run, Run]:
         """One run on each stream, with the same past."""
         prefix, (one, other) = self.case.attack.prefix, self._snapshots
         past = self._past(one[:prefix])
-        runs = past, copy.deepcopy(past, dict(self._memo)) if prefix else self._begun()
+        runs = past, self._copied(past) if prefix else self._begun()
         for run, snapshots in zip(runs, (one, other), strict=True):
             run.over(snapshots[prefix:])
         return runs
@@ -204,9 +207,16 @@ class Arena:
 
     def _begun(self) -> Run:
         subject, attack = self.case.subject, self.case.attack
+        fresh = self._copied(self._mechanism)
         if not self.case.weigh:
-            curator = subject.kernel.curator(attack.model, attack.bins, noise=self._noise)
-            return Run(copy.copy(self._mechanism).start(curator), [], None)
+            return Run(subject, subject.begin(fresh, self._noise, bins=attack.bins), [], None)
         witness = Witness(self._noise, attack.model, *attack.streams, points=POINTS)
-        curator = subject.kernel.curator(attack.model, attack.bins, noise=witness, answers=witness.answer)
-        return Run(copy.copy(self._mechanism).start(curator), [], witness)
+        started = subject.begin(fresh, witness, bins=attack.bins, answers=witness.answer)
+        return Run(subject, started, [], witness)
+
+    def _copied(self, original: C) -> C:
+        """The same once more, which shares nothing that could change."""
+        try:
+            return copy.deepcopy(original, dict(self._memo))
+        except TypeError as fault:
+            raise CheckFailed(f"{self.case.subject} keeps what cannot be copied: {fault}.") from None

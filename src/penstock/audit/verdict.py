@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from penstock.audit.attack import Attack
-from penstock.audit.evidence import Finding, findings
+from penstock.audit.evidence import TOLD, Finding, findings
 from penstock.audit.trials import Trials
 from penstock.epsilon import Epsilon
+from penstock.errors import CheckFailed
 from penstock.models import PrivacyModel, described
 
 ENOUGH = 0.8  # of what was charged; an attack that proves less says little
-SUMMED = 2e-3  # how far off the loss of a transcript may be, where threshold noise is summed over in large steps
+SUMMED = 1e-3  # how far off the loss of a transcript may be, where threshold noise is summed over in large steps
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Verdict:
     largest: float | None  # the largest loss of any transcript that was seen
     seconds: float
     remark: str  # why it is not tight, if it is not
+    released: float = -math.inf  # what is proved by releases alone
 
     @property
     def epsilon(self) -> Epsilon:
@@ -53,6 +56,16 @@ class Verdict:
         return self.best.lower > float(self.epsilon) or seen
 
     @property
+    def unpaid(self) -> bool:
+        """Whether more is lost than was booked: then something was told that nobody has paid for."""
+        return not self.exceeded and self.best.lower > float(self.charged)
+
+    @property
+    def fails(self) -> bool:
+        """Whether the claim, or what was booked, is disproved."""
+        return self.exceeded or self.unpaid
+
+    @property
     def vacuous(self) -> bool:
         """Whether the attack proves too little, and its row does not say why."""
         return self.power < ENOUGH and not self.remark
@@ -60,8 +73,8 @@ class Verdict:
     @property
     def word(self) -> str:
         """The verdict in short."""
-        if self.exceeded:
-            return "EXCEEDED"
+        if self.fails:
+            return "EXCEEDED" if self.exceeded else "UNPAID"
         return "tight" if self.power >= ENOUGH else "weak" if self.vacuous else "holds"
 
     def as_row(self) -> dict[str, Any]:
@@ -71,11 +84,12 @@ class Verdict:
             "model": described(self.model),
             "epsilon": str(self.epsilon),
             "charged": str(self.charged),
-            "lower": self.best.lower,
+            "released": _finite(self.released),
             "confidence": self.confidence,
             "power": self.power,
             "largest": self.largest,
             **self.best._asdict(),
+            "lower": _finite(self.best.lower),
             "seconds": round(self.seconds, 2),
             "verdict": self.word,
             "remark": self.remark,
@@ -88,6 +102,14 @@ def judged(
     """Judge an attack that is one of ``tests``: all of them together are wrong with probability ``alpha`` at most."""
     found = findings(attack, trials, alpha / tests)
     best = max(found, key=lambda finding: finding.lower)
-    losses = np.concatenate([trials.one.losses, -trials.other.losses])
-    largest = None if np.isnan(losses).any() else float(losses.max())
-    return Verdict(name, attack.model, trials.charged, best, 1 - alpha, largest, seconds, remark)
+    released = max((finding.lower for finding in found if not finding.event.startswith(TOLD)), default=-math.inf)
+    losses = np.abs(np.concatenate([trials.one.losses, trials.other.losses]))
+    if np.isnan(losses).any():
+        raise CheckFailed(f"the loss of a transcript of {name} cannot be computed.")
+    largest = float(losses.max()) if len(losses) else None
+    return Verdict(name, attack.model, trials.charged, best, 1 - alpha, largest, seconds, remark, released)
+
+
+def _finite(lower: float) -> float | None:
+    """A bound as JSON can hold it; nothing where nothing is proved."""
+    return lower if math.isfinite(lower) else None

@@ -110,7 +110,8 @@ def refused(fault: BadInput) -> int:
 def bar(total: int, doing: str = "measuring") -> Iterator[Callable[..., None]]:
     """A bar that shows how far it is, and what moves it on, by one or by so many."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         yield partial(progress.advance, progress.add_task(doing, total=total))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penstock.curator import Curator
-from penstock.errors import CheckFailed
+from penstock.errors import BadInput, CheckFailed, PenstockError
 from penstock.mechanisms.base import Mechanism
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
 from penstock.noise import Noise, SecureNoise
@@ -43,11 +43,24 @@ class Subject:
 
     def make(self) -> Mechanism:
         """A fresh instance. Whether it is proven is a check of its own."""
-        return self.mechanism.example(self.model, allow_unproven=True, **self.parameters)
+        try:
+            return self.mechanism.example(self.model, allow_unproven=True, **self.parameters)
+        except TypeError as fault:
+            name = self.mechanism.__name__
+            raise BadInput(f"{name} cannot be made: {fault}; give it with --set, or override {name}.example.") from None
 
     def start(self, noise: Noise, *, bins: int = BINS, **options: Any) -> Mechanism:
         """A fresh instance on a fresh curator."""
-        return self.make().start(self.kernel.curator(self.model, bins, noise=noise, **options))
+        return self.begin(self.make(), noise, bins=bins, **options)
+
+    def begin(self, fresh: Mechanism, noise: Noise, *, bins: int, **options: Any) -> Mechanism:
+        """This instance on a fresh curator; any failure is its own fault."""
+        try:
+            return fresh.start(self.kernel.curator(self.model, bins, noise=noise, **options))
+        except PenstockError:
+            raise
+        except Exception as fault:
+            raise CheckFailed(f"{self} failed to begin with {type(fault).__name__}: {fault}") from fault
 
     def run(self, stream: Stream, noise: Noise, **options: Any) -> list[Release]:
         """All releases of a stream."""
@@ -57,9 +70,12 @@ class Subject:
     def step(self, mechanism: Mechanism, snapshot: Any) -> Release:
         """One step, any failure of which is the mechanism's fault."""
         try:
-            return mechanism.step(snapshot)
+            release = mechanism.step(snapshot)
         except Exception as fault:
             raise CheckFailed(f"{self} failed at t={snapshot.t} with {type(fault).__name__}: {fault}") from fault
+        if getattr(release, "values", np.empty(0)).shape != (snapshot.bins,):
+            raise CheckFailed(f"{self} releases something else than a value for every bin at t={snapshot.t}.")
+        return release
 
     def require(self, kept: bool, promise: str) -> None:
         """Fail, saying which promise was broken."""

@@ -9,11 +9,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from penstock.audit.targets import found
+from penstock.catalogue import require_known
 from penstock.checks import CHECKS, Subject, example_models
 from penstock.cli import options
 from penstock.cli.console import as_json, progress, results
 from penstock.cli.settings import parameters_of
-from penstock.errors import CheckFailed
+from penstock.errors import BadInput, CheckFailed
 
 
 def check(
@@ -26,6 +27,9 @@ def check(
     Exit code 1 if a promise is broken.
     """
     kind = found(mechanism)
+    require_known(kind, parameters_of(parameters))
+    if not kind.proven_for:
+        raise BadInput(f"{kind.__name__} claims no model; say in proven_for under which it is private.")
     models = [model for law in kind.proven_for for model in example_models(law)]
     subjects = [Subject(kind, model, parameters=parameters_of(parameters)) for model in models]
     rows = []

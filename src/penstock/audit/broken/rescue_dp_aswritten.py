@@ -36,7 +36,7 @@ class RescueDPAsWritten(Printed):
     """
 
     caught_by: ClassVar = "never_overspends"
-    saying: ClassVar = "but paid 2"
+    saying: ClassVar = r"but paid 2\."
     mutant: ClassVar = "RescueDP as printed"
     under: ClassVar[PrivacyModel] = WEvent(epsilon=1, w=40)
 

@@ -35,7 +35,7 @@ class ShortMemory(Adj, Planted):
 
     proven_for: ClassVar = Adj.proven_for
     caught_by: ClassVar = "never_overspends"
-    saying: ClassVar = "but paid 1"
+    saying: ClassVar = r"but paid 1\.09"
     mutant: ClassVar = "M21"
     under: ClassVar[PrivacyModel] = MContext(epsilon=1, m=4, per_unit=100)
     kernel: ClassVar = Kernel(curator=ShortCurator)

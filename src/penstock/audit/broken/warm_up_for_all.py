@@ -34,7 +34,7 @@ class WarmUpForAll(SPAS, Planted):
 
     proven_for: ClassVar = SPAS.proven_for
     caught_by: ClassVar = "never_overspends"
-    saying: ClassVar = "but paid 1"
+    saying: ClassVar = r"but paid 1\.66"
     mutant: ClassVar = "M6"
     kernel: ClassVar = Kernel(curator=FreshCurator)
     warm_up: int = 2
