@@ -47,11 +47,13 @@ class Run:
     def _places(self, points: int) -> tuple[Ints, Floats]:
         """Where threshold noise may lie, given the answers, and the logarithms of how much lies about each place.
 
-        What is summed has bends at 0 and where a comparison is even, and falls or rises exponentially elsewhere.
+        What is summed has bends at 0 and where a comparison is even, and falls or rises exponentially elsewhere. Away
+        from 0 it matters only where an answer would be a surprise without threshold noise.
         """
         if not self.scale:
             return np.zeros(1, np.int64), np.zeros(1)
-        bends = sorted({0, *(-gap for pair in self.gaps for gap in pair)})
+        told = zip(self.gaps, self.yeses, strict=True)
+        bends = sorted({0, *(-gap for pair, yes in told for gap in pair if (gap > 0) == yes)})
         reach, step = math.ceil(TAIL * self.scale), max(int(self.scale / points), 1)
         narrowest = min(self.scales)
         if (bends[-1] - bends[0]) // step < MOST_PLACES and narrowest >= self.scale:

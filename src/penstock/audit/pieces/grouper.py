@@ -8,8 +8,8 @@ from penstock.types import Release, Snapshot
 # Eight alike units join under thresholds between what they stray by on either stream. A crowd joins under any, after
 # which a record more makes the first unit stray less, not more; and the last one leaves at a threshold in between.
 EVEN = [1 - 1 / k for k in range(1, 9)]
-ANY = [1e6] * 15
-LAST = [9599.33]
+ANY = [1e6] * 7
+LAST = [7199.5]
 
 
 @dataclass(kw_only=True)
@@ -18,7 +18,7 @@ class GrouperAlone(Piece):
 
     | model | with | one stream | its neighbour | given | event | runs | remark |
     |---|---|---|---|---|---|---|---|
-    | EventLevel(epsilon=4) |  | 100x8 1000x16 | 101 100x7 1000x16 |  | .>0x23 .<1 |  | longer ones come nearer |
+    | EventLevel(epsilon=4) |  | 100x8 1000x8 | 101 100x7 1000x8 |  | .>0x15 .<1 |  | longer ones come nearer |
     """
 
     thresholds: tuple[float, ...] = (*EVEN, *ANY, *LAST)
