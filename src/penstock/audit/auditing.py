@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -73,8 +74,8 @@ def verdicts(
     for finder, trials in attempt(wanted, seed, workers, advance):
         row, now = finder.row(), time.monotonic()
         rows[str(finder)] += 1
-        name = str(finder) + (f" {rows[str(finder)]}" if rows[str(finder)] > 1 else "")
-        yield judged(name, row.attack, trials, alpha, now - began, row.remark, tests=len(wanted))
+        verdict = judged(str(finder), row.attack, trials, alpha, now - began, row.remark, tests=len(wanted))
+        yield replace(verdict, row=rows[str(finder)])
         began = now
 
 
@@ -86,7 +87,8 @@ def table(
         title=title, title_justify="left", box=style, padding=(0, 1) if style is box.MARKDOWN else (0, 1, 0, 0)
     )
     for name in columns:
-        shown.add_column(name, justify="left" if name == "mechanism" else "right", no_wrap=name != "mechanism")
+        named = name == "mechanism"
+        shown.add_column(name, justify="left" if named else "right", no_wrap=not named, overflow="fold")
     for verdict in found:
         cells = _cells(verdict)
         style_of = "bold red" if verdict.fails or verdict.vacuous else None

@@ -1,7 +1,8 @@
 """The usual pairs: what to try on a mechanism of which nobody has said where it loses most.
 
-A person is there in every time unit of a protected set, or is not: while nothing happens, while the counts leap so that
-there is always something to publish, and so that first one thing and then the opposite looks likely.
+A person is there in every time unit of a protected set, or is not, in two bins in turn: while nothing happens, while
+the counts leap so that there is always something to publish, and so that first one thing looks likely, and then the
+opposite.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.audit.attack import Attack
 from penstock.audit.rows import Row, attack
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
 
@@ -31,8 +33,8 @@ def usual(model: PrivacyModel, parameters: Mapping[str, Any]) -> list[Row]:
     length, level, leap = model.window, *_sizes(model)
     calm, leaping = [level] * length, [level + leap * ((i + 1) % 2) for i in range(length)]
     always, turning = [1] * length, [1] * (length - 1) + [-1]
-    pairs = (calm, always), (leaping, always), (calm, turning)
-    return [_row(model, parameters, counts, moves) for counts, moves in pairs]
+    pairs = (calm, always, 0), (leaping, always, 1), (calm, turning, 0)
+    return [Row(_attack(model, *pair), dict(parameters), remark=REMARK) for pair in pairs]
 
 
 def _sizes(model: PrivacyModel) -> tuple[int, int]:
@@ -41,13 +43,20 @@ def _sizes(model: PrivacyModel) -> tuple[int, int]:
     return level, level * LEAP // LEVEL
 
 
-def _row(model: PrivacyModel, parameters: Mapping[str, Any], counts: list[int], moves: list[int]) -> Row:
+def _attack(model: PrivacyModel, counts: list[int], moves: list[int], first: int) -> Attack:
+    """So many records in one of two bins, and one person's more or less in either in turn, from the ``first`` on."""
     before, after = (0, 0) if model.horizon_bound else (BEFORE, AFTER)
     level, _ = _sizes(model)
-    one = [level] * before + counts + counts[-1:] * after
-    moved = [0] * before + [model.per_unit * move for move in moves] + [0] * after
-    if model.neighbours == "add-remove":
-        pair = [[count] for count in one], [[count + move] for count, move in zip(one, moved, strict=True)]
-    else:
-        pair = [[c, level] for c in one], [[c + move, level - move] for c, move in zip(one, moved, strict=True)]
-    return Row(attack(model, *pair), dict(parameters), remark=REMARK)
+    changes = (
+        [[0, 0]] * before + [_change(model, move, (first + i) % 2) for i, move in enumerate(moves)] + [[0, 0]] * after
+    )
+    one = [[count, level] for count in [level] * before + counts + counts[-1:] * after]
+    other = [[count + move for count, move in zip(*pair, strict=True)] for pair in zip(one, changes, strict=True)]
+    return attack(model, one, other)
+
+
+def _change(model: PrivacyModel, move: int, into: int) -> list[int]:
+    records = model.per_unit * move
+    if model.neighbours == "replace":
+        return [records, -records]
+    return [0, records] if into else [records, 0]

@@ -32,6 +32,7 @@ class Verdict:
     seconds: float
     remark: str  # why it is not tight, if it is not
     released: float = -math.inf  # what is proved by releases alone
+    row: int = 1  # of this mechanism
 
     @property
     def epsilon(self) -> Epsilon:
@@ -40,9 +41,9 @@ class Verdict:
 
     @property
     def title(self) -> str:
-        """Name and model in short: ``SPAS, w=3``."""
+        """Name, row and model in short: ``SPAS 2, w=3``."""
         length = f"{self.model.called}={self.model.window}" if self.model.called != "window" else "event"
-        return f"{self.name}, {length}"
+        return f"{self.name}{f' {self.row}' if self.row > 1 else ''}, {length}"
 
     @property
     def power(self) -> float:
@@ -81,6 +82,7 @@ class Verdict:
         """As plain data."""
         return {
             "mechanism": self.name,
+            "row": self.row,
             "model": described(self.model),
             "epsilon": str(self.epsilon),
             "charged": str(self.charged),

@@ -60,7 +60,7 @@ class Subject:
         except PenstockError:
             raise
         except Exception as fault:
-            raise CheckFailed(f"{self} failed to begin with {type(fault).__name__}: {fault}") from fault
+            raise CheckFailed(f"{self} failed to begin, with {type(fault).__name__}: {fault}.") from fault
 
     def run(self, stream: Stream, noise: Noise, **options: Any) -> list[Release]:
         """All releases of a stream."""
@@ -72,7 +72,7 @@ class Subject:
         try:
             release = mechanism.step(snapshot)
         except Exception as fault:
-            raise CheckFailed(f"{self} failed at t={snapshot.t} with {type(fault).__name__}: {fault}") from fault
+            raise CheckFailed(f"{self} failed at t={snapshot.t} with {type(fault).__name__}: {fault}.") from fault
         if getattr(release, "values", np.empty(0)).shape != (snapshot.bins,):
             raise CheckFailed(f"{self} releases something else than a value for every bin at t={snapshot.t}.")
         return release
