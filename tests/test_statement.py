@@ -109,6 +109,13 @@ def test_every_model_is_stated(law: str) -> None:
     assert ("Who is present, and when." in found["public"]) == (law == "m-context")
 
 
+def test_a_rule_for_late_data_is_declared_by_the_publisher() -> None:
+    run()
+    rule = ("--late-data", "Dropped after *two* days.")
+    assert data("s.db", *rule)["bounds"]["late_data"] == "Dropped after *two* days"
+    assert lines(state("s.db", *rule))["Late data"].startswith("Dropped after \\*two\\* days. ")
+
+
 def test_the_same_keys_are_always_there() -> None:
     run("--population", "patients", "--population-epsilon", "2")
     found = data("s.db")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from json import dumps
 from pathlib import Path
 from typing import Annotated
@@ -34,6 +34,7 @@ def statement(
     config: Annotated[Path | None, typer.Option(help="Instead: the TOML file of a run that is to come.")] = None,
     stream: StreamName = None,
     output: Annotated[str, typer.Option("--output", "-o", help='A .md or .json file, or "-".')] = STANDARD,
+    late_data: Annotated[str | None, typer.Option(help="Your rule for late records, in a sentence.")] = None,
     head: options.HeadPath = None,
     json: options.Json = False,
 ) -> None:
@@ -45,6 +46,8 @@ def statement(
     read = {"the store": store, "--config": config, "--head": head}
     require_different_files({"--output": output} | {name: str(path) for name, path in read.items() if path})
     found = [_planned(from_toml(config))] if config else _stored(store or Path(), stream, head)
+    if late_data is not None:
+        found = [replace(each, bounds=replace(each.bounds, late_data=late_data.strip().rstrip("."))) for each in found]
     whole = json or output.lower().endswith(".json")
     _write(
         dumps([asdict(each) for each in found], indent=2, ensure_ascii=False) + "\n" if whole else _pages(found), output

@@ -67,7 +67,7 @@ class RescueDPAsWritten(Printed):
         """The sum of a group of regions, shared out and filtered; each of them pays for it."""
         total = self.curator.ask(snapshot, GroupSums(np.where(group, 0, -1)), Epsilon(e))
         size = int(group.sum())
-        self.filter.correct(np.full(size, total[0] / size), (1 / e) ** 2, 1 / e, group)
+        self.filter.correct(np.full(size, total[0] / size), 2 / (e * size) ** 2, 1 / (e * size), group)
         self.spent[snapshot.t % self.model.window, group] = e
 
     def pace(self, t: int, due: Mask, left: Floats) -> None:
