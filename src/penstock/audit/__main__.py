@@ -106,7 +106,7 @@ def _parts(told: argparse.Namespace) -> Iterator[Part]:
 
 def _attacked(told: argparse.Namespace) -> Part:
     """Every mechanism and every piece, on the pairs of streams on which it loses most."""
-    rows: list[auditing.Audited] = [row for key in mechanisms() for row in audited(key)]
+    rows: list[auditing.Entry] = [row for key in mechanisms() for row in audited(key)]
     rows += audited_pieces()
     wanted = auditing.effort(rows, told.trials)
     with bar(sum(wanted.values()), "attacking") as advance:

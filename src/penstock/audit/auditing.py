@@ -21,25 +21,13 @@ from penstock.errors import BadInput
 from penstock.parameters import at_least_one, not_negative
 
 SHORT = ("mechanism", "claimed", "charged", "proved", "power", "largest", "s", "verdict")
-LONG = (
-    "mechanism",
-    "claimed",
-    "charged",
-    "proved",
-    "event",
-    "by releases",
-    "power",
-    "largest",
-    "trials",
-    "s",
-    "verdict",
-)
+LONG = (*SHORT[:4], "event", "by releases", *SHORT[4:6], "trials", *SHORT[6:])
 LEAST_TRIALS = 100  # with fewer nothing can be proved
 ORANGE, BLUE, GREY = "#d55e00", "#0072b2", "#999999"
 
 
-class Audited(Protocol):
-    """A row of an audit that any process can find again."""
+class Entry(Protocol):
+    """One attack of an audit, which any process can find again."""
 
     def __hash__(self) -> int: ...
     def row(self) -> Row:
@@ -49,7 +37,7 @@ class Audited(Protocol):
         """What is attacked, and how."""
 
 
-A = TypeVar("A", bound=Audited)
+E = TypeVar("E", bound=Entry)
 
 
 def require_runnable(seed: int | None, workers: int, trials: int = LEAST_TRIALS) -> None:
@@ -61,13 +49,13 @@ def require_runnable(seed: int | None, workers: int, trials: int = LEAST_TRIALS)
         raise BadInput(f"--trials must be at least {LEAST_TRIALS}, or nothing could be proved; use 25000 or more.")
 
 
-def effort(wanted: Sequence[A], trials: int) -> dict[A, int]:
+def effort(wanted: Sequence[E], trials: int) -> dict[E, int]:
     """How many trials each row takes, if a usual one takes so many."""
     return {each: trials * each.row().runs for each in wanted}
 
 
 def verdicts(
-    wanted: Mapping[A, int], *, alpha: float, seed: int | None, workers: int, advance: Advance
+    wanted: Mapping[E, int], *, alpha: float, seed: int | None, workers: int, advance: Advance
 ) -> Iterator[Verdict]:
     """Attack everything with so many trials, and judge. All verdicts together are wrong with ``alpha`` at most."""
     began, rows = time.monotonic(), Counter[str]()

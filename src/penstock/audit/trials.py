@@ -88,9 +88,8 @@ class Seen:
         outcomes, events, losses = zip(*glimpses, strict=True)
         public = zip(*((seen.values, seen.kinds, seen.noise_sd) for seen in outcomes), strict=True)
         values, kinds, noise_sd = (np.array(column) for column in public)
-        return Seen(
-            values, kinds, noise_sd, np.array(events), np.array([loss for loss in losses if loss is not None], float)
-        )
+        weighed = [loss for loss in losses if loss is not None]
+        return Seen(values, kinds, noise_sd, np.array(events), np.array(weighed, np.float64))
 
     @staticmethod
     def joined(parts: Sequence[Seen]) -> Seen:
