@@ -55,7 +55,7 @@ ranges: $(VENV)/.test ## compare histogram methods by range counts, and see how 
 crash: $(VENV)/.test ## kill publishers at every point where it hurts, and 250 times anywhere
 	$(BIN)/python -m penstock.audit.crash --kills 250
 
-audit: $(VENV)/.test ## recount stores that adversaries filled, attack every mechanism, kill every planted failure; half an hour
+audit: $(VENV)/.test ## recount stores that adversaries filled, attack every mechanism, kill every planted failure; about forty minutes
 	$(BIN)/python -m penstock.audit $(AUDIT)
 
 counterexamples: $(VENV)/.test ## five ways a published mechanism loses its guarantee, measured; about a minute

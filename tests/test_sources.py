@@ -298,3 +298,14 @@ def test_a_file_is_closed_when_it_was_read_or_refused(tmp_path: Path, content: s
             rows(ps.streams.read(a_file(tmp_path, content)))
         gc.collect()
     assert [str(warning.message) for warning in caught] == []
+
+
+@pytest.mark.parametrize("name", ["north", "beds", "a"])
+def test_counts_in_the_first_column_are_not_published_as_times(tmp_path: Path, name: str) -> None:
+    """A column of whole numbers that nobody calls a time may hold counts; called so, or named so, it is one."""
+    file = tmp_path / "counts.csv"
+    file.write_text(f"{name},south\n97,3\n98,4\n", encoding="utf-8")
+    with contextlib.closing(ps.streams.read(str(file))) as source, pytest.raises(BadInput, match="--time"):
+        next(iter(source.snapshots(Calendar("auto"))))
+    with contextlib.closing(ps.streams.read(str(file), time=name)) as source:
+        assert [snapshot.label for snapshot in source.snapshots(Calendar("auto"))] == ["97", "98"]

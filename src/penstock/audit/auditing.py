@@ -134,7 +134,8 @@ def draw(found: Sequence[Verdict], path: Path) -> None:
     axes.barh(places, lower, color=BLUE, height=0.45, label="proved to be lost at least")
     axes.axvline(1, color=ORANGE, linewidth=1.5, label="claimed")
     axes.set_yticks(places, [verdict.title for verdict in found])
-    axes.set(xlabel="part of the epsilon that is claimed", xlim=(0, max(1.05, *lower, *charged) * 1.02))
+    widest = max(1.05, *lower, *charged) * 1.02
+    axes.set(xlabel="part of the epsilon that is claimed", xlim=(0, widest), ylim=(-0.7, len(found) - 0.3))
     axes.spines[["top", "right"]].set_visible(False)
     figure.legend(frameon=False, loc="outside lower center", ncols=3)
     figure.savefig(path, dpi=120)

@@ -83,7 +83,9 @@ def features(attack: Attack, seen: Seen) -> Floats:
 def _fitted(one: Floats, other: Floats) -> Floats:
     """The weights of a logistic regression that tells rows of the one from rows of the other."""
     rows = np.concatenate([one, other])
-    rows = rows - rows.mean(axis=0)
+    spread = rows.std(axis=0)
+    scale = np.where(spread > 0, spread, 1.0)  # a small difference may tell everything
+    rows = (rows - rows.mean(axis=0)) / scale
     sides = np.concatenate([np.ones(len(one)), np.zeros(len(other))])
     weights: Floats = np.zeros(rows.shape[1])
     for _ in range(NEWTON_STEPS):
@@ -91,7 +93,7 @@ def _fitted(one: Floats, other: Floats) -> Floats:
         slope = rows.T @ (sides - likely) / len(rows) - RIDGE * weights
         bend = (rows * (likely * (1 - likely))[:, np.newaxis]).T @ rows / len(rows)
         weights = weights + np.linalg.solve(bend + RIDGE * np.eye(len(weights)), slope)
-    return weights
+    return weights / scale
 
 
 def _best(name: str, one: Floats, other: Floats, alpha: float) -> Finding:

@@ -15,7 +15,7 @@ from penstock.types import Snapshot
 
 LARGEST_GAP = 1000  # time units; more of them missing in a row is a slip of the pen
 PREVIEW = 32  # rows whose times are looked at before the first of them is published, where they are at hand
-TIMES = re.compile(r"^ts?$|time|date|day|week|month|quarter|year|hour|minute|period", re.IGNORECASE)
+TIMES = re.compile(r"^ts?$|time|date|day|week|month|quarter|year|hour|minute|period|^step$|^unit$", re.IGNORECASE)
 
 
 @runtime_checkable
@@ -44,6 +44,7 @@ class Columns:
             raise BadInput(f"{source} has no column {time!r} for the time.{nearest(time, names)}")
         self.names = list(names)
         self.time = self._first(source) if time is None else self.names.index(time)
+        self.guessed = time is None and not _sounds_like_time(self.names[self.time])
         if is_label(self.names[self.time]):
             raise BadRow(f"{source}: the first line looks like a row; it must name the time column and the bins.")
         self.bins = tuple(name for i, name in enumerate(self.names) if i != self.time)
@@ -99,6 +100,9 @@ class Sequencer:
     def _snapshot(self, place: str, label: Any, cells: Sequence[Any]) -> Snapshot:
         """The snapshot of a row, or a refusal that names the place and never the content."""
         name = _label(label)
+        if self._columns.guessed and name.isdecimal():  # times are published, and these may be counts
+            column = self._columns.names[self._columns.time]
+            raise BadRow(f'{place}: is "{column}" the time, which is published as it stands? Say so with --time.')
         t = self._unit(f"{place}, column {self._columns.time + 1}", name)
         try:
             return Snapshot(t, cells, label=name)
