@@ -5,7 +5,8 @@ import pytest
 from penstock.audit.kills import AUDIT, Kill, kills, main, table, work
 from penstock.audit.planted import planted
 
-ATTACKED = [name for name, failure in planted().items() if failure.caught_by == AUDIT]
+MOST_TRIALS = 20_000  # what takes more is left to make audit
+ATTACKED = [name for name, failure in planted().items() if failure.caught_by == AUDIT and failure.trials <= MOST_TRIALS]
 
 
 def nothing(_: int) -> None:
