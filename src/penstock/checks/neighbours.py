@@ -25,7 +25,7 @@ from penstock.streams import Stream
 from penstock.transcript import Player, Recorder
 from penstock.types import LARGEST_COUNT, Ints, Release
 
-RANDOM_NEIGHBOURS = 3
+RANDOM_NEIGHBOURS = 1
 ROUNDING = 1e-4  # of a loss, where threshold noise is summed over
 
 
