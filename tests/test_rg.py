@@ -33,7 +33,7 @@ quick = settings(thorough, max_examples=40)
 EVENT = ps.EventLevel(epsilon=1)
 KEY = b"k" * 32
 STEPS = 30
-EPSILONS = ("0.0000004", "0.05", "0.3", "1", "20")
+EPSILONS = ("0.000004", "0.05", "0.3", "1", "20")
 
 
 def made(model: ps.PrivacyModel, **options: Any) -> ps.Mechanism:
