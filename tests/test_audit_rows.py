@@ -46,7 +46,7 @@ def seen(values: list[int], kinds: str = "") -> Outcome:
     """An outcome of one bin; kinds by their signs, fresh if nothing is said."""
     signs = {"f": Kind.FRESH, "r": Kind.REPUBLISHED, "g": Kind.GROUPED, "e": Kind.ESTIMATED}
     shown = np.array([[signs[k]] for k in kinds or "f" * len(values)], np.int8)
-    return Outcome(np.array(values)[:, None], shown, np.zeros((len(values), 1)))
+    return Outcome(np.array(values)[:, None], shown, np.zeros((len(values), 1)), np.zeros(len(values), np.int64))
 
 
 # ---- whether two streams are neighbours -----------------------------------------------------------------------------

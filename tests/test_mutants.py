@@ -3,7 +3,6 @@
 import ast
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from penstock.audit.attack import Attack, Outcome
@@ -40,8 +39,7 @@ def hits(failure: type[Planted], which: int, trials: int, noise: SimulationNoise
     for _ in range(trials):
         mechanism.start(failure.kernel.curator(attack.model, attack.bins, noise=noise))
         releases = [mechanism.step(snapshot) for snapshot in attack.snapshots(which)]
-        seen = zip(*((release.values, release.kind, release.noise_sd) for release in releases), strict=True)
-        counted += attack.event(Outcome(*(np.array(column) for column in seen)))
+        counted += attack.event(Outcome.of(releases))
     return counted
 
 

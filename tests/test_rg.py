@@ -33,7 +33,7 @@ quick = settings(thorough, max_examples=40)
 EVENT = ps.EventLevel(epsilon=1)
 KEY = b"k" * 32
 STEPS = 30
-EPSILONS = ("0.000004", "0.05", "0.3", "1", "20")
+EPSILONS = ("0.0000004", "0.05", "0.3", "1", "20")
 
 
 def made(model: ps.PrivacyModel, **options: Any) -> ps.Mechanism:
@@ -137,6 +137,8 @@ def cases(draw: st.DrawFn) -> tuple[ps.PrivacyModel, dict[str, Any], Ints, list[
         "growth": draw(st.sampled_from([2.0, 1.0001, 1.5, 3, 1e50])),
         "max_length": draw(st.sampled_from([1, 2, 5, LARGEST_SIZE])),
     }
+    unit = model.epsilon.nano // model.window
+    assume(unit * Fraction(str(options["monitor_share"])) >= 1)  # else it is refused, which is tested elsewhere
     if model.sensitivity == 1:
         options |= {"rate": draw(st.sampled_from(["auto", 1, 0.5, 0.25])), "limit": draw(st.sampled_from([1, 50, 999]))}
     step = draw(st.sampled_from([1, 10, 300]))

@@ -113,7 +113,8 @@ def test_a_rule_for_late_data_is_declared_by_the_publisher() -> None:
     run()
     rule = ("--late-data", "Dropped after *two* days.")
     assert data("s.db", *rule)["bounds"]["late_data"] == "Dropped after *two* days"
-    assert lines(state("s.db", *rule))["Late data"].startswith("Dropped after \\*two\\* days. ")
+    assert lines(state("s.db", *rule))["Late data"] == "Dropped after \\*two\\* days."
+    assert "--late-data" in refused("s.db", "--late-data", " ")
 
 
 def test_the_same_keys_are_always_there() -> None:

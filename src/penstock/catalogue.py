@@ -12,7 +12,7 @@ from typing import Any
 from penstock import mechanisms as folder
 from penstock.errors import BadInput, NotProven
 from penstock.mechanisms.base import Mechanism
-from penstock.models import PrivacyModel, named
+from penstock.models import MODELS, PrivacyModel, named
 from penstock.parameters import nearest
 
 
@@ -65,10 +65,14 @@ def require_known(kind: type[Mechanism], parameters: Iterable[str]) -> None:
 
 
 def require_proven(kind: type[Mechanism], model: PrivacyModel) -> None:
-    """Refuse a model that the mechanism does not claim, naming mechanisms that do."""
-    if type(model) not in kind.proven_for:
+    """Refuse a model that the mechanism does not claim, naming mechanisms that do; or, of one's own, what it claims."""
+    if type(model) in kind.proven_for:
+        return
+    if kind in mechanisms().values():
         fit = [key for key, other in mechanisms().items() if type(model) in other.proven_for]
-        raise NotProven(f"{kind.__name__} is not proven for {named(model)}; choose one of {', '.join(fit)}.")
+    else:
+        fit = [name for name, law in MODELS.items() if law in kind.proven_for]
+    raise NotProven(f"{kind.__name__} is not proven for {named(model)}; choose one of {', '.join(fit)}.")
 
 
 def by_class_name(name: str) -> Any:

@@ -87,6 +87,7 @@ class Ledger:
         self._spans: dict[int, Span] = {}
         self._roll = Roll(model.max_users) if isinstance(model, MContext) else None
         self._peak = 0
+        self._aside: dict[str, int] = {}  # nano-epsilon that was reserved in the current unit and not settled
         self._over = False  # whether the current unit lies past the horizon, so that nothing of it can be paid for
 
     def cap(self, **envelopes: Epsilon) -> None:
@@ -108,6 +109,7 @@ class Ledger:
         self.check(t, present)
         rows = self._roll.rows(present) if self._roll else NOBODY
         self.t, self.charged, self._over = t, 0, self.model.is_over(t)
+        self._aside.clear()
         if self._over:
             return
         for meter in self._meters():
@@ -162,10 +164,14 @@ class Ledger:
             raise self.refusal(sum(e.nano for e in envelopes.values()), *envelopes)
         for envelope, e in envelopes.items():
             self._move(e.nano, envelope, e.nano)
+            self._aside[envelope] = self._aside.get(envelope, 0) + e.nano
 
     def settle(self, reserved: dict[str, Epsilon], due: dict[str, Epsilon]) -> None:
-        """Hand back what ``reserve`` set aside and book what is due of it."""
+        """Hand back what ``reserve`` set aside and book what is due of it; nothing else is ever handed back."""
         for envelope, e in reserved.items():
+            if self._aside.get(envelope, 0) < e.nano or (envelope in due and due[envelope] > e):
+                raise BadInput("only what was reserved in this time unit can be handed back, and no more of it be due.")
+            self._aside[envelope] -= e.nano
             kept = due[envelope].nano if envelope in due else 0
             self._move(kept - e.nano, envelope, kept - e.nano)
         for envelope, e in due.items():

@@ -15,18 +15,29 @@ from numpy.typing import NDArray
 
 from penstock.errors import BadInput
 from penstock.models import MContext, Presence, PrivacyModel
-from penstock.types import Floats, Ints, Snapshot
+from penstock.types import Floats, Ints, Release, Snapshot
 
 Rows = Sequence[int] | Sequence[Sequence[int]] | Ints
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What everybody sees of one run: a row of values, and of kinds, for every time unit."""
+    """What everybody sees of one run: values, kinds and widths of noise, a row for every time unit, and its charges."""
 
     values: Ints
     kinds: NDArray[np.int8]
     noise_sd: Floats
+    charged: Ints  # nano-epsilon
+
+    @staticmethod
+    def of(releases: Sequence[Release]) -> Outcome:
+        """Of these releases."""
+        columns = zip(*((each.values, each.kind, each.noise_sd, each.charged.nano) for each in releases), strict=True)
+        return Outcome(*(np.array(column) for column in columns))
+
+    def since(self, unit: int) -> Outcome:
+        """What comes after so many time units."""
+        return Outcome(*(column[unit:] for column in vars(self).values()))
 
 
 Event = Callable[[Outcome], bool]

@@ -67,12 +67,12 @@ def features(attack: Attack, seen: Seen) -> Floats:
     """What can be seen of a run from the first difference on, as numbers to weigh.
 
     On which side of the counts a value lies, also for fresh ones alone; whether it is odd, of which kind it is and how
-    wide its noise; how it has changed, and how it differs from the bin beside it.
+    wide its noise; how it has changed, and how it differs from the bin beside it; and what the unit was charged.
     """
     looked_at = slice(attack.prefix, attack.prefix + FARTHEST)
     values, kinds, noise_sd = (public[:, looked_at] for public in (seen.values, seen.kinds, seen.noise_sd))
     columns = [kinds == kind for kind in Kind]
-    columns += [values % 2, np.log1p(noise_sd), np.sign(np.diff(values, axis=1))]
+    columns += [values % 2, np.log1p(noise_sd), np.sign(np.diff(values, axis=1)), seen.charged[:, looked_at]]
     for rows in (stream[looked_at] for stream in attack.streams):
         side = np.sign(values - rows)
         columns += [side, (kinds == Kind.FRESH) * side, np.sign(np.diff(values, axis=2) - np.diff(rows, axis=1))]

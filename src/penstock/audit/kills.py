@@ -14,9 +14,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import NamedTuple
 
 from rich import box
@@ -28,6 +26,7 @@ from penstock.audit.auditing import require_runnable
 from penstock.audit.planted import planted
 from penstock.audit.trials import Advance, Case, attempt
 from penstock.audit.verdict import judged
+from penstock.bench.processes import spread
 from penstock.bench.trials import bar, refused
 from penstock.checks import CHECKS, Subject
 from penstock.errors import BadInput, CheckFailed
@@ -74,21 +73,13 @@ def kills(names: Iterable[str], seed: int | None, workers: int, advance: Advance
     failures = {name: planted()[name] for name in names}
     checked = [name for name, failure in failures.items() if failure.caught_by != AUDIT]
     attacked = {PlantedAttack(name): failures[name].trials for name in failures if name not in checked}
-    for kill in _by_checks(checked, workers):
+    for kill in spread(by_check, checked, workers):
         advance(1)
         yield kill
     for found, trials in attempt(attacked, seed, workers, advance):
         verdict = judged(found.name, found.case().attack, trials, ALPHA, 0.0, "", tests=len(attacked))
         words = f"loses {verdict.best.lower:.2f}, claims {verdict.epsilon}"
         yield _kill(found.name, words, dead=verdict.exceeded)
-
-
-def _by_checks(names: Sequence[str], workers: int) -> Iterator[Kill]:
-    if workers == 1:
-        yield from map(by_check, names)
-        return
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:  # not forked: the progress bar is a thread
-        yield from pool.map(by_check, names)
 
 
 def by_check(name: str) -> Kill:

@@ -53,7 +53,7 @@ def _table(proof: str) -> Iterator[str]:
         if heading == COLUMNS:
             next(lines, "")
             yield from takewhile(lambda line: line.startswith("|"), lines)
-        elif heading[:2] == COLUMNS[:2]:
+        elif set(COLUMNS[2:4]) & set(heading):
             raise BadInput(f"a table of audit rows has the columns {', '.join(COLUMNS)}; got {', '.join(heading)}.")
 
 
@@ -91,7 +91,7 @@ def attack(
 
 
 def _from(prefix: int, event: Event, outcome: Outcome) -> bool:
-    return event(Outcome(outcome.values[prefix:], outcome.kinds[prefix:], outcome.noise_sd[prefix:]))
+    return event(outcome.since(prefix))
 
 
 def model_of_call(text: str) -> PrivacyModel:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.audit.attack import Attack, Outcome
+from penstock.bench.processes import spread
 from penstock.checks import Kernel, Subject
 from penstock.checks.witness import Witness
 from penstock.epsilon import Epsilon
@@ -79,6 +78,7 @@ class Seen:
     values: Ints  # run, unit, bin
     kinds: NDArray[np.int8]
     noise_sd: Floats
+    charged: Ints  # run, unit
     events: Mask
     losses: Floats  # none at all if nobody has weighed the answers
 
@@ -86,10 +86,10 @@ class Seen:
     def of(glimpses: Sequence[Glimpse]) -> Seen:
         """Row by row."""
         outcomes, events, losses = zip(*glimpses, strict=True)
-        public = zip(*((seen.values, seen.kinds, seen.noise_sd) for seen in outcomes), strict=True)
-        values, kinds, noise_sd = (np.array(column) for column in public)
-        weighed = [loss for loss in losses if loss is not None]
-        return Seen(values, kinds, noise_sd, np.array(events), np.array(weighed, np.float64))
+        public = zip(*(vars(seen).values() for seen in outcomes), strict=True)
+        values, kinds, noise_sd, charged = (np.array(column) for column in public)
+        weighed = np.array([loss for loss in losses if loss is not None], np.float64)
+        return Seen(values, kinds, noise_sd, charged, np.array(events), weighed)
 
     @staticmethod
     def joined(parts: Sequence[Seen]) -> Seen:
@@ -115,7 +115,7 @@ def attempt(finders: Mapping[F, int], seed: int | None, workers: int, advance: A
     if seed is not None:
         seeds = np.random.SeedSequence(seed).generate_state(len(jobs), np.uint64).tolist()
         jobs = [job._replace(seed=drawn) for job, drawn in zip(jobs, seeds, strict=True)]
-    worked = _all(jobs, workers)
+    worked = spread(worked_off, jobs, workers)
     for finder, trials in finders.items():
         parts = []
         for size in _sizes(trials):
@@ -127,15 +127,6 @@ def attempt(finders: Mapping[F, int], seed: int | None, workers: int, advance: A
 
 def _sizes(trials: int) -> list[int]:
     return [min(CHUNK, trials - start) for start in range(0, trials, CHUNK)]
-
-
-def _all(jobs: Sequence[Job], workers: int) -> Iterator[Trials]:
-    if workers == 1:
-        yield from map(worked_off, jobs)
-        return
-    # Not forked: the progress bar is a thread.
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        yield from pool.map(worked_off, jobs)
 
 
 def worked_off(job: Job) -> Trials:
@@ -169,8 +160,7 @@ class Run(NamedTuple):
 
     def outcome(self) -> Outcome:
         """What everybody could see of it."""
-        seen = ((release.values, release.kind, release.noise_sd) for release in self.releases)
-        return Outcome(*(np.array(column) for column in zip(*seen, strict=True)))
+        return Outcome.of(self.releases)
 
 
 class Arena:

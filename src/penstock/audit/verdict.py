@@ -15,7 +15,7 @@ from penstock.epsilon import Epsilon
 from penstock.errors import CheckFailed
 from penstock.models import PrivacyModel, described
 
-ENOUGH = 0.8  # of what was charged; an attack that proves less says little
+ENOUGH, LITTLE = 0.8, 0.1  # of what was charged: what an attack has to prove, and what proves next to nothing
 SUMMED = 1e-3  # how far off the loss of a transcript may be, where threshold noise is summed over in large steps
 
 
@@ -76,7 +76,7 @@ class Verdict:
         """The verdict in short."""
         if self.fails:
             return "EXCEEDED" if self.exceeded else "UNPAID"
-        return "tight" if self.power >= ENOUGH else "weak" if self.vacuous else "holds"
+        return "tight" if self.power >= ENOUGH else "weak" if self.power >= LITTLE else "nothing"
 
     def as_row(self) -> dict[str, Any]:
         """As plain data."""

@@ -13,10 +13,8 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from itertools import product
-from multiprocessing import get_context
 from typing import NamedTuple
 
 from rich import box
@@ -26,6 +24,7 @@ from rich.table import Table
 from penstock import catalogue
 from penstock.audit.adversaries import ADVERSARIES, ATTENDANCES, Adversary, Attendance, everyone, window_edge
 from penstock.audit.recounted import RESTARTS, Fullest, fullest
+from penstock.bench.processes import spread
 from penstock.bench.trials import bar, refused, ruled
 from penstock.checks import example_models
 from penstock.errors import BadInput, CheckFailed
@@ -91,11 +90,9 @@ def sweep(
     advance: Callable[[], None] = lambda: None,
 ) -> Iterator[Row]:
     """A row for every trial; ``advance`` is called after each."""
-    wanted = trials(mechanisms, rounds)
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:  # not forked: the progress bar is a thread
-        for row in pool.map(Trial.run, wanted) if workers > 1 else map(Trial.run, wanted):
-            advance()
-            yield row
+    for row in spread(Trial.run, trials(mechanisms, rounds), workers):
+        advance()
+        yield row
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

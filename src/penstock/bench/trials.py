@@ -7,10 +7,8 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -20,6 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from penstock.bench.plain import Faults, PlainSPAS
+from penstock.bench.processes import spread
 from penstock.catalogue import mechanism
 from penstock.curator import Curator
 from penstock.epsilon import Epsilon
@@ -133,19 +132,12 @@ def measure(wanted: Mapping[S, int], streams: Streams, workers: int, advance: Ca
     """Run every setting as often as wanted, each run with a seed of its own."""
     jobs = [(setting, seed) for setting, runs in wanted.items() for seed in range(runs)]
     done = defaultdict(list)
-    for (setting, _), outcome in zip(jobs, _all(jobs, streams, workers), strict=True):
+    for (setting, _), outcome in zip(
+        jobs, spread(_Worker.run, jobs, workers, _Worker.prepare, (streams,)), strict=True
+    ):
         done[setting].append(outcome)
         advance()
     return {setting: _summary(runs) for setting, runs in done.items()}
-
-
-def _all(jobs: Sequence[tuple[Runnable, int]], streams: Streams, workers: int) -> Iterator[Run]:
-    if workers == 1:
-        yield from (setting.run(seed, streams) for setting, seed in jobs)
-        return
-    # Not forked: the progress bar is a thread.
-    with ProcessPoolExecutor(workers, get_context("spawn"), _Worker.prepare, (streams,)) as pool:
-        yield from pool.map(_Worker.run, jobs)
 
 
 class _Worker:

@@ -46,6 +46,8 @@ def statement(
     read = {"the store": store, "--config": config, "--head": head}
     require_different_files({"--output": output} | {name: str(path) for name, path in read.items() if path})
     found = [_planned(from_toml(config))] if config else _stored(store or Path(), stream, head)
+    if late_data is not None and not late_data.strip():
+        raise BadInput("--late-data is your rule for late records, in a sentence; leave it out if there is none.")
     if late_data is not None:
         found = [replace(each, bounds=replace(each.bounds, late_data=late_data.strip().rstrip("."))) for each in found]
     whole = json or output.lower().endswith(".json")

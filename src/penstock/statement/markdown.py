@@ -122,7 +122,10 @@ def _declared(statement: Statement) -> list[Line]:
             "Records of a person in a time unit",
             f"at most {bounds.per_unit}, in all bins together. {bounds.enforcement}",
         ),
-        ("Late data", f"{bounds.late_data or NOT_DECLARED}. {bounds.late_data_consequence}"),
+        (
+            "Late data",
+            f"{bounds.late_data}." if bounds.late_data else f"{NOT_DECLARED}. {bounds.late_data_consequence}",
+        ),
         ("Units without input", bounds.missing_units or NOT_DECLARED),
     ]
 
