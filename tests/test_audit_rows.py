@@ -24,8 +24,9 @@ from penstock.audit.verdict import ENOUGH, SUMMED, judged
 from penstock.catalogue import mechanisms
 from penstock.checks import example_models
 from penstock.errors import BadInput
+from penstock.laws import MODELS
 from penstock.mechanisms.base import Mechanism
-from penstock.models import MODELS, MContext, PrivacyModel
+from penstock.models import MContext, PrivacyModel
 from penstock.proofs import proof_of
 from penstock.types import Ints, Kind
 

@@ -25,9 +25,10 @@ from penstock.checks import CHECKS, Subject
 from penstock.codec import decode, encode
 from penstock.desk import Question
 from penstock.errors import HorizonReached
+from penstock.laws import described, model_of
 from penstock.ledger import ENVELOPES
 from penstock.mechanisms.uniform import Uniform
-from penstock.models import OnHorizon, described, model_of
+from penstock.models import OnHorizon
 from penstock.primitives.segment import SegmentPlan, Verdict
 from penstock.proofs import fingerprint
 from penstock.queries import Counts, Distance, EuclideanDistance, GroupSums

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import penstock as ps
 from in_process import Crash, command, crash_at, models
 from penstock.cli.statement import BEGINNINGS
+from penstock.laws import MODELS
 from penstock.mechanisms.uniform import Uniform
-from penstock.models import MODELS
 from penstock.statement import as_markdown, planned, stated
 from penstock.statement.markdown import escaped
 from penstock.statement.promise import Unit, promised, protects, unit_of

@@ -38,9 +38,10 @@ from penstock.charges import Fact, Point, Span, Touch, recount
 from penstock.checks import Kernel
 from penstock.checks.subject import example_models
 from penstock.epsilon import Epsilon
+from penstock.laws import named
 from penstock.ledger import Ledger
 from penstock.meters import PresenceMeter, Rows
-from penstock.models import PrivacyModel, named
+from penstock.models import PrivacyModel
 from penstock.primitives.segment import SegmentPlan, Verdict
 from penstock.queries import Distance
 from penstock.store.record import pack

@@ -11,8 +11,9 @@ from typing import Any
 
 from penstock import mechanisms as folder
 from penstock.errors import BadInput, NotProven
+from penstock.laws import MODELS, named
 from penstock.mechanisms.base import Mechanism
-from penstock.models import MODELS, PrivacyModel, named
+from penstock.models import PrivacyModel
 from penstock.parameters import nearest
 
 

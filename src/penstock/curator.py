@@ -11,6 +11,7 @@ import decimal
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -22,7 +23,9 @@ from penstock.errors import BadInput
 from penstock.ledger import Journal, Ledger, Population
 from penstock.models import PrivacyModel
 from penstock.noise import Noise, SecureNoise
+from penstock.noise.cauchy import cauchy_cell
 from penstock.parameters import at_least_one, up_to_one
+from penstock.points import CellSums, Points, SmoothMedian, reach_of
 from penstock.primitives.grouper import Grouper
 from penstock.primitives.pool import Pool
 from penstock.primitives.purse import Purse
@@ -121,6 +124,29 @@ class Curator:
 
         return self._desk.answer(Question("nearest", None, 0, None, (*queries, e, envelope)), choose)
 
+    def cells(self, points: Points, e: Epsilon) -> Purse:
+        """A purse of ``e`` to ask how many points lie in each cell of their grid, or in groups of cells."""
+
+        def answer(part: Epsilon, groups: Ints | None) -> Ints:
+            return self.ask(points, CellSums(points.grid.cells, groups), part)
+
+        return Purse(answer, e, partial(self.noise_sd, query=CellSums(points.grid.cells)), points.grid.cells)
+
+    def median(self, points: Points, e: Epsilon, envelope: str = "publish") -> int:
+        """The cell of the median, moved by Cauchy noise that is as wide as the median could move, smoothly bounded.
+
+        The width is as secret as the points, so the noise is drawn by inversion on the grid, in whole numbers.
+        """
+        reach, line = reach_of(self.model), points.grid.line
+        held = self._desk.counts(points)
+        self._desk.charge(e, envelope, None)
+
+        def moved() -> int:
+            found = SmoothMedian(held, line.cells, reach, e)
+            return cauchy_cell(found.median, found.scale, line.cells, self._desk.fair_coins)
+
+        return self._desk.answer(Question("median", None, 0, None, (e, envelope)), moved)
+
     def sampled(self, snapshot: Snapshot, rate: Number, e: Epsilon, limit: int, envelope: str = "monitor") -> Ints:
         """The number of records in a random sample of each bin, with noise; divide by ``rate`` to estimate the count.
 
@@ -165,9 +191,9 @@ class Curator:
         """Give envelopes budgets of their own, before the first charge."""
         self._ledger.cap(**envelopes)
 
-    def noise_sd(self, e: Epsilon) -> float:
-        """The standard deviation of the noise that ``e`` buys for counts. Public."""
-        return self._desk.noise_sd(e)
+    def noise_sd(self, e: Epsilon, query: Query | None = None) -> float:
+        """The standard deviation of the noise that ``e`` buys for counts, or for another query. Public."""
+        return self._desk.noise_sd(e, query)
 
     # ---- what the loop around a mechanism needs ---------------------------------------------------------------------
 

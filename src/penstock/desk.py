@@ -20,10 +20,13 @@ from penstock.errors import BadInput, BadPresence, OutOfOrder
 from penstock.ledger import Ledger
 from penstock.models import PrivacyModel
 from penstock.noise import LARGEST_SCALE, Noise, laplace_sd
-from penstock.queries import Bins
-from penstock.types import Ints, Snapshot, unseal
+from penstock.points import Points
+from penstock.queries import Bins, Query
+from penstock.spatial import SpatialNeighbourhood
+from penstock.types import Ints, Mask, Snapshot, unseal
 
 T = TypeVar("T")
+EVEN = Fraction(1, 2)
 
 
 class Question(NamedTuple):
@@ -104,6 +107,9 @@ class Desk:
         self.model.require_going_on(snapshot.t)
 
     def _require_shape(self, snapshot: Snapshot) -> None:
+        snapped_to = snapshot.grid if isinstance(snapshot, Points) else None
+        if snapped_to != (self.model.grid if isinstance(self.model, SpatialNeighbourhood) else None):
+            raise BadInput("points are published under a SpatialNeighbourhood on their own grid, and nothing else is.")
         if snapshot.bins != self.bins:
             raise BadInput(f"the stream has {self.bins} bins and this snapshot {snapshot.bins}; pass all bins, always.")
 
@@ -148,9 +154,13 @@ class Desk:
             self.ledger.add(Epsilon.of_nano(raised[None]), envelope, within=Epsilon.of_nano(raised[envelope]))
         self._paid_by_bin.update(paid)
 
-    def noise_sd(self, e: Epsilon) -> float:
-        """The standard deviation of the noise that ``e`` buys for counts. Public."""
-        return sd_of(self.model.sensitivity, e.nano)
+    def noise_sd(self, e: Epsilon, query: Query | None = None) -> float:
+        """The standard deviation of the noise that ``e`` buys for counts, or for another query. Public."""
+        return sd_of(query.sensitivity(self.model) if query else self.model.sensitivity, e.nano)
+
+    def fair_coins(self, number: int) -> Mask:
+        """So many of them."""
+        return self.noise.bernoulli(EVEN, (number,))
 
     def noisy(self, question: Question, scale: Fraction, truth: Callable[[], Ints]) -> Ints:
         """True values plus independent noise of one scale."""

@@ -11,14 +11,15 @@
 Two streams are neighbours if they agree outside one protected set and, at each unit inside it, one user's records
 differ: added or removed (``add-remove``), or changed in place (``replace``). ``per_unit`` bounds how many records a
 user has in one unit. All of it is public, and nothing else decides a sensitivity.
+
+``penstock.spatial`` has a sixth model, for points that are published once.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar, Literal, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +27,7 @@ from numpy.typing import ArrayLike
 from penstock.epsilon import EpsilonField
 from penstock.errors import BadInput, BadPresence, HorizonReached
 from penstock.meters import Meter, PresenceMeter, WindowMeter
-from penstock.parameters import at_least_one, nearest
+from penstock.parameters import at_least_one
 from penstock.types import LARGEST_COUNT, Ints, as_counts
 
 Neighbours = Literal["add-remove", "replace"]
@@ -216,42 +217,3 @@ class MContext(PrivacyModel):
         units = [t for t, here in enumerate(presence) if user in here]
         start = int(rng.integers(1 - self.m, len(units)))
         return units[max(start, 0) : start + self.m]
-
-
-MODELS: dict[str, type[PrivacyModel]] = {
-    re.sub("(?<=.)(?=[A-Z])", "-", model.__name__).lower(): model for model in PrivacyModel.__subclasses__()
-}
-
-
-def named(model: PrivacyModel) -> str:
-    """What files and commands call the model."""
-    return next(name for name, known in MODELS.items() if known is type(model))
-
-
-def described(model: PrivacyModel) -> dict[str, Any]:
-    """What the model promises as plain data, for files: ``{"name": "w-event", "epsilon": "1", "w": 120, ...}``."""
-    values = {field.name: getattr(model, field.name) for field in fields(model) if field.compare}
-    return {"name": named(model)} | values | {"epsilon": str(model.epsilon)}
-
-
-def model_of(description: Mapping[str, Any]) -> PrivacyModel:
-    """The model that ``described`` was given.
-
-    >>> model_of({"name": "w-event", "epsilon": "0.5", "w": 12})
-    WEvent(epsilon=Epsilon('0.5'), neighbours='add-remove', per_unit=1, w=12)
-    """
-    parameters = dict(description)
-    name = str(parameters.pop("name", ""))
-    if name not in MODELS:
-        raise BadInput(f"a model is one of {', '.join(MODELS)}; got {name!r}.{nearest(name, MODELS)}")
-    model = MODELS[name]
-    known = [field.name for field in fields(model)]
-    for key in parameters:
-        if key not in known:
-            raise BadInput(
-                f"the {name} model has no parameter {key!r}; it has {', '.join(known)}.{nearest(key, known)}"
-            )
-    missing = [field.name for field in fields(model) if field.default is MISSING and field.name not in parameters]
-    if missing:
-        raise BadInput(f"the {name} model needs {' and '.join(missing)}; give it a value.")
-    return model(**parameters)

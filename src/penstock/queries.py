@@ -28,13 +28,14 @@ Bins = NDArray[np.intp]
 class Query(ABC):
     """A vector of whole numbers per snapshot that one record moves by at most one, in L1. All but its value is public.
 
-    Whoever writes a query states a sensitivity, so queries are written in this file, in the kernel, and nowhere else.
+    Whoever writes a query states a sensitivity, so queries are written in the kernel, in this file and in
+    ``penstock.points``, and nowhere else.
     """
 
     content: tuple[NDArray[Any], ...] = ()  # the public vectors it was made with
 
     def __init_subclass__(cls) -> None:
-        if cls.__module__ != __name__:
+        if cls.__module__ not in (__name__, "penstock.points"):
             raise BadInput("a query states a sensitivity and belongs to the kernel; ask one of penstock.queries.")
 
     def sensitivity(self, model: PrivacyModel) -> int:

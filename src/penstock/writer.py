@@ -10,9 +10,9 @@ from typing import Any, Self
 
 from penstock.epsilon import Epsilon, Number
 from penstock.errors import BadInput, BudgetExceeded, OtherStream, OutOfOrder
+from penstock.laws import described, model_of
 from penstock.ledger import Population
 from penstock.mechanisms.base import Mechanism
-from penstock.models import described, model_of
 from penstock.noise import Noise
 from penstock.proofs import fingerprint
 from penstock.session import Session

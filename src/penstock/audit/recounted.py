@@ -19,8 +19,9 @@ from penstock.audit.adversaries import FAR, Adversary, Attendance, Seen, everyon
 from penstock.charges import Fact, Point, Span, Touch, recount
 from penstock.checks import Subject
 from penstock.epsilon import Epsilon
+from penstock.laws import model_of
 from penstock.mechanisms.base import Mechanism
-from penstock.models import MContext, Presence, PrivacyModel, model_of
+from penstock.models import MContext, Presence, PrivacyModel
 from penstock.parameters import at_least_one
 from penstock.publisher import Publisher
 from penstock.store import Archive, Store

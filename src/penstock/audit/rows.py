@@ -22,7 +22,8 @@ import numpy as np
 
 from penstock.audit.attack import Attack, Event, Outcome
 from penstock.errors import BadInput
-from penstock.models import MODELS, MContext, PrivacyModel
+from penstock.laws import MODELS
+from penstock.models import MContext, PrivacyModel
 from penstock.parameters import at_least_one
 from penstock.types import Kind
 

@@ -13,7 +13,8 @@ from penstock.audit.evidence import TOLD, Finding, findings
 from penstock.audit.trials import Trials
 from penstock.epsilon import Epsilon
 from penstock.errors import CheckFailed
-from penstock.models import PrivacyModel, described
+from penstock.laws import described
+from penstock.models import PrivacyModel
 
 ENOUGH, LITTLE = 0.8, 0.1  # of what was charged: what an attack has to prove, and what proves next to nothing
 SUMMED = 1e-3  # how far off the loss of a transcript may be, where threshold noise is summed over in large steps

@@ -28,8 +28,9 @@ from penstock.bench.processes import spread
 from penstock.bench.trials import bar, refused, ruled
 from penstock.checks import example_models
 from penstock.errors import BadInput, CheckFailed
+from penstock.laws import MODELS, named
 from penstock.mechanisms.base import Mechanism
-from penstock.models import MODELS, MContext, PrivacyModel, named
+from penstock.models import MContext, PrivacyModel
 from penstock.parameters import at_least_one
 
 

@@ -19,7 +19,8 @@ from penstock.cli.console import as_json, results
 from penstock.cli.settings import parameters_of
 from penstock.drawing import require_drawable
 from penstock.errors import BadInput
-from penstock.models import PrivacyModel, model_of
+from penstock.laws import model_of
+from penstock.models import PrivacyModel
 from penstock.parameters import within
 
 Trials = Annotated[int, typer.Option(help="Runs on each of the two streams of a pair.")]

@@ -17,7 +17,7 @@ from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, results
 from penstock.cli.key import existing
 from penstock.errors import BadInput
-from penstock.models import model_of
+from penstock.laws import model_of
 from penstock.parameters import at_least_one
 from penstock.post import SlidingSum
 from penstock.publisher import Publisher

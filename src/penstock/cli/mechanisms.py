@@ -8,15 +8,16 @@ from typing import Any
 
 from rich.table import Table
 
-from penstock import catalogue, models
+from penstock import catalogue
 from penstock.cli import options
 from penstock.cli.console import as_json, results
 from penstock.histograms.catalogue import HISTOGRAMS
+from penstock.laws import MODELS
 from penstock.mechanisms.base import Mechanism
 from penstock.proofs import proof_of
 
 COMMON = [field.name for field in Mechanism.parameter_fields()]
-NAMES = {model: name for name, model in models.MODELS.items()}
+NAMES = {model: name for name, model in MODELS.items()}
 
 
 def mechanisms(json: options.Json = False) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from penstock import catalogue
-from penstock.models import MODELS
+from penstock.laws import MODELS
 from penstock.streams import GENERATORS
 
 LAW, MECHANISM, INPUT, FILES = "Whom to protect", "How to publish", "Time and formats", "Files"

@@ -13,8 +13,9 @@ from penstock.domain import Domain
 from penstock.errors import BadInput
 from penstock.histograms import Laplace
 from penstock.histograms.catalogue import require_shape
+from penstock.laws import MODELS, model_of
 from penstock.mechanisms.base import Mechanism
-from penstock.models import MODELS, MContext, model_of
+from penstock.models import MContext
 from penstock.parameters import nearest
 from penstock.post import SlidingSum
 from penstock.streams import Calendar, Source, read

@@ -20,8 +20,9 @@ from penstock.cli.target import LONGEST_HORIZON, Again, Target
 from penstock.cli.trial import Trial, tried
 from penstock.drawing import require_drawable
 from penstock.errors import BadInput, NotProven
+from penstock.laws import model_of
 from penstock.mechanisms.base import Mechanism
-from penstock.models import MContext, PrivacyModel, model_of
+from penstock.models import MContext, PrivacyModel
 from penstock.noise import SimulationNoise
 from penstock.streams import Stream, crowd, synthetic
 

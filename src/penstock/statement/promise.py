@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput
-from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, described
+from penstock.laws import described
+from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel
 from penstock.streams.labels import MONTHS, SECONDS, Step, placed, step_of, stepped
 
 SPOKEN = {"y": "year", "mo": "month", "w": "week", "d": "day", "h": "hour", "min": "minute", "s": "second"}

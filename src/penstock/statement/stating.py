@@ -17,9 +17,10 @@ import numpy as np
 from penstock.charges import Fact, recount
 from penstock.domain import Domain
 from penstock.epsilon import Epsilon
+from penstock.laws import model_of
 from penstock.ledger import Population
 from penstock.mechanisms.base import Mechanism
-from penstock.models import MContext, PrivacyModel, model_of
+from penstock.models import MContext, PrivacyModel
 from penstock.statement.origin import Origin, origin_of
 from penstock.statement.promise import Promise, promised, unit_of
 from penstock.store import Archive

@@ -10,7 +10,8 @@ import numpy as np
 from penstock.charges import Fact, Point, Span, recount
 from penstock.epsilon import Epsilon
 from penstock.errors import BudgetExceeded, StoreDamaged
-from penstock.models import MContext, PrivacyModel, model_of
+from penstock.laws import model_of
+from penstock.models import MContext, PrivacyModel
 from penstock.store.archive import Archive
 from penstock.store.faults import plainly
 from penstock.store.record import Entry, Source, unpack
