@@ -1,11 +1,11 @@
-# make demo . make test . make check . make bench . make papers . make retroactive . make ranges . make crash . make audit . make counterexamples: each makes the environment it needs.
+# make demo . make test . make check . make bench . make papers . make retroactive . make ranges . make neighbourhood . make crash . make audit . make counterexamples: each makes the environment it needs.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCE := pyproject.toml
 DATA   ?= $(PENSTOCK_DATA)
 
-.PHONY: help demo test check bench papers retroactive ranges crash audit counterexamples clean
+.PHONY: help demo test check bench papers retroactive ranges neighbourhood crash audit counterexamples clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -51,6 +51,10 @@ retroactive: $(VENV)/.test ## compare RG with publishing always, on made-up stre
 
 ranges: $(VENV)/.test ## compare histogram methods by range counts, and see how often noise intervals hold; draws ranges.png
 	$(BIN)/python -m penstock.bench.ranges --data "$(DATA)" --figure ranges.png
+
+neighbourhood: $(VENV)/.test ## what a neighbourhood buys: points, histograms and medians by radius, and planned budgets; draws neighbourhoods.png
+	$(BIN)/python -m penstock.bench.neighbourhood --figure neighbourhoods.png
+	$(BIN)/python -m penstock.bench.allocators
 
 crash: $(VENV)/.test ## kill publishers at every point where it hurts, and 250 times anywhere
 	$(BIN)/python -m penstock.audit.crash --kills 250

@@ -28,6 +28,7 @@ from penstock.laws import MODELS
 from penstock.mechanisms.base import Mechanism
 from penstock.models import MContext, PrivacyModel
 from penstock.proofs import proof_of
+from penstock.spatial import SpatialNeighbourhood
 from penstock.types import Ints, Kind
 
 HEADING = "| " + " | ".join(COLUMNS) + " |\n" + "|---" * len(COLUMNS) + "|\n"
@@ -59,6 +60,8 @@ def unfair(attack: Attack) -> str:
     if min(one.min(), other.min()) < 0:
         return "negative"
     apart = np.flatnonzero((one != other).any(axis=1)).tolist()
+    if isinstance(attack.model, SpatialNeighbourhood):
+        return "" if one_move(one[0].tolist(), other[0].tolist(), attack.model.reach) else "records"
     if any(not one_person(attack.model, other[t] - one[t]) for t in apart):
         return "records"
     if isinstance(attack.model, MContext):
@@ -66,6 +69,12 @@ def unfair(attack: Attack) -> str:
     if attack.model.horizon_bound and len(one) > attack.model.window:
         return "horizon"
     return "" if apart[-1] - apart[0] < attack.model.window else "window"
+
+
+def one_move(one: list[int], other: list[int], reach: int) -> bool:
+    """Whether the one becomes the other if some point of it moves so far at most, and all are put in order."""
+    moved = [(i, to) for i, cell in enumerate(one) for to in range(cell - reach, cell + reach + 1)]
+    return one == sorted(one) and any(sorted([*one[:i], to, *one[i + 1 :]]) == other for i, to in moved)
 
 
 def one_person(model: PrivacyModel, change: Ints) -> bool:
@@ -107,6 +116,10 @@ def unfair_in_context(attack: Attack, model: MContext, apart: list[int]) -> str:
         (ps.UserLevel(epsilon=1, horizon=1), [[5], [5]], [[5], [6]], "horizon"),
         (ps.EventLevel(epsilon=1), [[0]], [[-1]], "negative"),
         (ps.MContext(epsilon=1, m=1), [[1, 0]], [[0, 1]], "presence"),
+        (SpatialNeighbourhood(epsilon=1, radius=2, grid="0..9/1"), [[3, 4, 5]], [[4, 5, 5]], ""),
+        (SpatialNeighbourhood(epsilon=1, radius=2, grid="0..9/1"), [[3, 4, 5]], [[4, 5, 6]], "records"),  # too far
+        (SpatialNeighbourhood(epsilon=1, radius=2, grid="0..9/1"), [[3, 3, 5]], [[4, 4, 5]], "records"),  # two move
+        (SpatialNeighbourhood(epsilon=1, radius=2, grid="0..9/1"), [[8]], [[9]], "records"),  # there is no such cell
     ],
 )
 def test_the_judge_of_pairs_can_say_no(model: PrivacyModel, one: Any, other: Any, why: str) -> None:

@@ -1,12 +1,15 @@
 """The documents are true: the README's code runs, its links lead somewhere, and its lists are complete."""
 
+import json
 import re
 from dataclasses import fields
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
 import penstock as ps
+from in_process import command
 from penstock.checks import CHECKS
 from penstock.cli.settings import from_toml
 
@@ -56,6 +59,15 @@ def test_the_operators_code_and_settings_work(tmp_path: Path, monkeypatch: pytes
     told = from_toml(Path("flu.toml"))
     assert told.made().model == ps.WEvent(epsilon=1, w=52)
     assert set(re.findall(r"^(\w+) = ", settings.split("[")[0], re.MULTILINE)) <= {each.name for each in fields(told)}
+
+
+def test_the_mechanism_that_authors_are_shown_passes_all_checks_but_for_its_sketch(tmp_path: Path) -> None:
+    blocks = re.split(r"^(?=\S)", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    shown = [dedent(block.partition("\n\n")[2]) for block in blocks if "`mine.py`:" in block or "`mine.md`," in block]
+    for name, text in zip(("mine.py", "mine.md"), shown, strict=True):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    _, out, _ = command("check", tmp_path / "mine.py", "--json")
+    assert [row["check"] for row in json.loads(out) if row["broken"]] == ["proof_is_current"]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

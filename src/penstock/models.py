@@ -66,6 +66,11 @@ class PrivacyModel:
         """How far, in L1, one unit's histogram can move between neighbours."""
         return self.per_unit * (1 if self.neighbours == "add-remove" else 2)
 
+    @property
+    def in_short(self) -> str:
+        """How much is protected, for tables: ``w=3``."""
+        return f"{self.called}={self.window}"
+
     def meter(self) -> Meter:
         """A meter of this model's protected sets."""
         return WindowMeter(self.window)
@@ -118,6 +123,10 @@ class EventLevel(PrivacyModel):
     @property
     def window(self) -> int:
         return 1
+
+    @property
+    def in_short(self) -> str:
+        return "event"
 
 
 @dataclass(frozen=True, kw_only=True)

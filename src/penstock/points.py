@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penstock.epsilon import NANO, Epsilon
+from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.grid import Grid
 from penstock.models import PrivacyModel
-from penstock.noise.cauchy import Bounds
+from penstock.noise.cauchy import Bounds, calibrated
 from penstock.noise.digits import exp_interval
 from penstock.queries import Bins, Groups, Query
 from penstock.spatial import SpatialNeighbourhood
@@ -132,7 +131,7 @@ class SmoothMedian:
 
     Moving k points can make the median's next move as large as A_k, the longest stretch of k + 2 points in order that
     holds it (beyond the ends of the data, the ends of the domain); but a move is never longer than ``reach``. Weighted
-    with exp(-beta k), beta = e / 2, the largest of these changes by a factor of exp(beta) at most between neighbours.
+    with exp(-rate k), the largest of these changes by a factor of exp(rate) at most between neighbours.
 
     Beyond so many moves as no longer matter, ``reach`` stands for A_k: that is larger, and smooth as well.
     """
@@ -155,8 +154,8 @@ class SmoothMedian:
     @property
     def moves(self) -> int:
         """How many moves are looked at. Public: whatever the points are, it takes as long."""
-        matter = math.ceil(2 * math.log(FINENESS * self.reach) / float(self.e))
-        return min(len(self.points), matter, MOST_MOVES)
+        matter = math.log(FINENESS * self.reach) / float(calibrated(self.e).rate)
+        return min(len(self.points), math.ceil(matter), MOST_MOVES)
 
     @cached_property
     def stretches(self) -> Ints:
@@ -173,17 +172,23 @@ class SmoothMedian:
     @cached_property
     def _candidates(self) -> list[tuple[int, int]]:
         """Which moves may lead to the largest weighted stretch: floats are good enough to tell which do not."""
-        rate, stretches = float(self.e) / 2, self.stretches
+        rate, stretches = float(calibrated(self.e).rate), self.stretches
         with np.errstate(divide="ignore"):
             logs: Floats = np.log(stretches) - rate * np.arange(len(stretches))
         near = np.flatnonzero(logs >= logs.max() - CLEARLY_LESS)
         return [(int(k), int(stretches[k])) for k in near]
 
+    @property
+    def width(self) -> float:
+        """The scale of the noise, nearly. For audits: no noise is drawn from it."""
+        return float(self.scale(GUARD)[0])
+
     def scale(self, bits: int) -> Bounds:
-        """Bounds of the scale of the noise: 2 / e times the largest weighted stretch."""
-        rate, precision = Fraction(self.e.nano, 2 * NANO), bits + GUARD
+        """Bounds of the scale of the noise: the largest weighted stretch, over the shift that is paid for."""
+        shift, rate = calibrated(self.e)
+        precision = bits + GUARD
         bounds = [
             tuple(stretch * bound for bound in exp_interval(rate * k, precision)) for k, stretch in self._candidates
         ]
-        unit = rate * 2**precision
+        unit = shift * 2**precision
         return max(low for low, _ in bounds) / unit, max(high for _, high in bounds) / unit

@@ -74,6 +74,10 @@ class SpatialNeighbourhood(PrivacyModel):
         return 1
 
     @property
+    def in_short(self) -> str:
+        return f"radius={self.radius}"
+
+    @property
     def reach(self) -> int:
         """By how many cells a point moves at most between neighbours."""
         grid = self.snapped_to

@@ -6,6 +6,7 @@ probable on the one stream as on the other. An attack names a pair for which tha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 from penstock.errors import BadInput
 from penstock.models import MContext, Presence, PrivacyModel
+from penstock.points import Points
+from penstock.spatial import SpatialNeighbourhood
 from penstock.types import Floats, Ints, Release, Snapshot
 
 Rows = Sequence[int] | Sequence[Sequence[int]] | Ints
@@ -47,9 +50,9 @@ Event = Callable[[Outcome], bool]
 class Attack:
     """``one`` and ``other`` are neighbours under the model; ``event`` is more probable on ``one``.
 
-    Rows are the counts of a time unit, or a single number if there is one bin. Units before the first difference are
-    the same for both, so that what is published there tells nothing: ``given`` may ask for anything there, and only
-    runs that begin so are counted.
+    Rows are the counts of a time unit, or a single number if there is one bin; of points, their cells in order. Units
+    before the first difference are the same for both, so that what is published there tells nothing: ``given`` may ask
+    for anything there, and only runs that begin so are counted.
     """
 
     model: PrivacyModel
@@ -88,6 +91,9 @@ class Attack:
     def snapshots(self, which: int) -> list[Snapshot]:
         """The stream as a mechanism gets it."""
         rows = self.streams[which]
+        if isinstance(self.model, SpatialNeighbourhood):
+            grid = self.model.snapped_to
+            return [Points(grid.line.centre(row), grid, size_is_public=True) for row in rows]
         here = [None] * len(rows) if self.presence is None else self.presence
         return [Snapshot(t, row, present) for t, (row, present) in enumerate(zip(rows, here, strict=True), start=1)]
 
@@ -100,9 +106,18 @@ class Attack:
     def _one_person(self, change: Ints) -> bool:
         if np.abs(change).sum() > self.model.sensitivity:
             return False
+        if isinstance(self.model, SpatialNeighbourhood):
+            return self._one_point(self.model.snapped_to.cells)
         if self.model.neighbours == "replace":
             return bool(change.sum() == 0)
         return bool((change >= 0).all() or (change <= 0).all())
+
+    def _one_point(self, cells: int) -> bool:
+        """Whether both have all points in order, on the grid, and all but one in common."""
+        one, other = (Counter(rows[0].tolist()) for rows in self.streams)
+        inside = max(rows.max() for rows in self.streams) < cells
+        in_order = all((np.diff(rows[0]) >= 0).all() for rows in self.streams)
+        return bool(inside and in_order and (one - other).total() == 1)
 
     def _protected(self, units: list[int]) -> bool:
         """Whether some protected set holds all of these units."""

@@ -1,4 +1,4 @@
-"""What a piece is: a mechanism that asks one kind of question. Where it loses most its docstring says, as proofs do."""
+"""What a piece is: a mechanism that asks one kind of question, to be attacked alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penstock.audit.trials import Case
 from penstock.catalogue import found_in
 from penstock.checks import Subject
 from penstock.mechanisms.base import Mechanism
-from penstock.models import DeltaNeighbourhood, EventLevel, MContext, UserLevel, WEvent
+from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
 from penstock.types import Kind, Mask, Release, Snapshot
 
 
@@ -21,7 +21,12 @@ from penstock.types import Kind, Mask, Release, Snapshot
 class Piece(Mechanism):
     """Publishes yeses and noes, or the number that was chosen."""
 
-    proven_for: ClassVar = (EventLevel, WEvent, UserLevel, MContext, DeltaNeighbourhood)
+    proven_for: ClassVar[tuple[type[PrivacyModel], ...]] = (EventLevel, WEvent, UserLevel, MContext, DeltaNeighbourhood)
+
+    @classmethod
+    def stated(cls) -> str:
+        """Where its audit rows are: a piece has no proof of its own, so they are in its docstring."""
+        return cls.__doc__ or ""
 
     def tell(self, snapshot: Snapshot, answer: bool | int | Mask) -> Release:
         """The answer, in every bin if it is one."""
@@ -37,7 +42,7 @@ class AuditedPiece:
     number: int
 
     def __str__(self) -> str:
-        return f"the {self.name} alone"
+        return f"the {self.name.replace('_', ' ')} alone"
 
     def row(self) -> Row:
         """The attack, and what is to be said about it."""
@@ -55,4 +60,5 @@ def audited_pieces() -> list[AuditedPiece]:
 
 
 def _rows(name: str) -> list[Row]:
-    return rows(found_in(folder)[name].__doc__ or "")
+    piece = found_in(folder)[name]
+    return rows(piece.stated()) if issubclass(piece, Piece) else []

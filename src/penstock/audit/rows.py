@@ -22,7 +22,7 @@ import numpy as np
 
 from penstock.audit.attack import Attack, Event, Outcome
 from penstock.errors import BadInput
-from penstock.laws import MODELS
+from penstock.laws import LAWS
 from penstock.models import MContext, PrivacyModel
 from penstock.parameters import at_least_one
 from penstock.types import Kind
@@ -98,7 +98,7 @@ def _from(prefix: int, event: Event, outcome: Outcome) -> bool:
 def model_of_call(text: str) -> PrivacyModel:
     """``WEvent(epsilon=1, w=3)`` as a model."""
     name, _, rest = text.partition("(")
-    kinds = {kind.__name__: kind for kind in MODELS.values()}
+    kinds = {kind.__name__: kind for kind in LAWS.values()}
     return kinds[name](**arguments(rest.rstrip(")")))
 
 

@@ -43,8 +43,7 @@ class Verdict:
     @property
     def title(self) -> str:
         """Name, row and model in short: ``SPAS 2, w=3``."""
-        length = f"{self.model.called}={self.model.window}" if self.model.called != "window" else "event"
-        return f"{self.name}{f' {self.row}' if self.row > 1 else ''}, {length}"
+        return f"{self.name}{f' {self.row}' if self.row > 1 else ''}, {self.model.in_short}"
 
     @property
     def power(self) -> float:

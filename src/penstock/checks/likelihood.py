@@ -89,6 +89,21 @@ def log_first_heads(scores: Ints, chosen: int, rate: float) -> float:
     return _log_sum(fails + np.log(weights)) - float(above[chosen])
 
 
+def log_of_cell(cell: int, cells: int, middle: int, scale: float) -> float:
+    """The logarithm of the chance that a Cauchy variable about the middle, rounded and cut to the cells, is this one.
+
+    It is a difference of arc tangents, of which the outer ones are a right angle: what lies beyond is at the end.
+    """
+    low, high = ((cell - middle + side) / scale for side in (-0.5, 0.5))
+    if cell == 0:
+        angle = math.atan2(1.0, -high)
+    elif cell == cells - 1:
+        angle = math.atan2(1.0, low)
+    else:
+        angle = math.atan2(high - low, 1 + low * high)
+    return math.log(angle / math.pi)
+
+
 @lru_cache(maxsize=64)
 def _gauss(number: int) -> tuple[Floats, Floats]:
     """Places between 0 and 1, and their weights, that integrate polynomials of a degree below 2 * number."""

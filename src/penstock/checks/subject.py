@@ -13,6 +13,7 @@ from penstock.errors import BadInput, CheckFailed, PenstockError
 from penstock.mechanisms.base import Mechanism
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
 from penstock.noise import Noise, SecureNoise
+from penstock.spatial import SpatialNeighbourhood
 from penstock.streams import Stream
 from penstock.types import Ints, Release
 
@@ -123,5 +124,6 @@ def example_models(kind: type[PrivacyModel]) -> list[PrivacyModel]:
         UserLevel: [UserLevel(epsilon=1, horizon=30), UserLevel(epsilon=3, horizon=7, per_unit=3)],
         MContext: [MContext(epsilon=1, m=4, per_unit=100), MContext(epsilon=1, m=1)],
         DeltaNeighbourhood: [DeltaNeighbourhood(epsilon=1, steps=6)],
+        SpatialNeighbourhood: [SpatialNeighbourhood(epsilon=1, radius=1, grid="0..9/1")],
     }
     return examples[kind]

@@ -19,15 +19,18 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from penstock.checks.likelihood import Run, log_first_heads, log_of_sample
+from penstock.checks.likelihood import Run, log_first_heads, log_of_cell, log_of_sample
 from penstock.checks.listening import Listening
-from penstock.desk import Question
+from penstock.desk import EVEN, Question
 from penstock.epsilon import NANO
 from penstock.errors import CheckFailed
 from penstock.models import PrivacyModel
 from penstock.noise import Noise
+from penstock.noise.cauchy import cauchy_cell
+from penstock.points import SmoothMedian
 from penstock.primitives.pool import LARGEST_MEMBER
 from penstock.queries import Bins, Deviation
+from penstock.spatial import SpatialNeighbourhood
 from penstock.types import Ints, Mask
 
 T = TypeVar("T")
@@ -116,6 +119,18 @@ class Witness(Listening):
             steps = truths[0] - truths[0].min()
             tossed = [c for c in self.coins if c.rate == rate and np.array_equal(c.steps, steps) and c.fallen[answer]]
             self._require(question, len(tossed) == len(self.coins) == 1)
+
+    def _weigh_median(self, question: Question, answer: int) -> None:
+        if isinstance(self._model, SpatialNeighbourhood) and self._matters():
+            cells, reach = self._model.snapped_to.cells, self._model.reach
+            one, other = (SmoothMedian(rows[0], cells, reach, question.details[0]) for rows in self._streams)
+            self._move(question, abs(one.median - other.median), reach)
+            narrow, wide = (log_of_cell(answer, cells, each.median, each.width) for each in (one, other))
+            self._told += narrow - wide
+            fallen = iter([coins.fallen for coins in self.coins])
+            right = all(coins.rate == EVEN for coins in self.coins)
+            again = cauchy_cell(one.median, one.scale, cells, lambda number: next(fallen))
+            self._require(question, right and again == answer)
 
     def _matters(self) -> bool:
         """Whether there is anything to weigh, or to distrust, about this unit."""

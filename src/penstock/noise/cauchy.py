@@ -9,9 +9,12 @@ data, nor the variable, and the chances of all cells are exact.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
+from penstock.epsilon import Epsilon
 from penstock.types import Mask
 
 Bounds = tuple[Fraction, Fraction]
@@ -20,6 +23,39 @@ Coins = Callable[[int], Mask]  # so many fair coins
 
 PLACES = 64
 GUARD = 64
+DIGITS = 60
+MOST = Decimal(50)  # a larger budget buys no less noise: it protects nobody, and has too many digits
+
+
+class Calibration(NamedTuple):
+    """How Cauchy noise for a smooth sensitivity S is bought: its scale is S / ``shift``, S is ``rate``-smooth."""
+
+    shift: Fraction
+    rate: Fraction
+
+
+@lru_cache(maxsize=64)
+def calibrated(e: Epsilon) -> Calibration:
+    """The noise that ``e`` buys.
+
+    Two Cauchy densities of scales s and r s, r >= 1, whose middles lie d s apart differ by a factor of exp(D) at most,
+    cosh D = (1 + r^2 + d^2) / (2 r), which is attained. Between neighbours r <= exp(rate), and d <= shift, because the
+    answer moves by no more than the smaller of their two sensitivities. For given d this is largest at one end of the
+    range of r; so D <= e is the same as shift^2 <= 2 (cosh e - 1) and shift^2 <= 2 exp(rate) (cosh e - cosh rate).
+
+    The rate is e / 2, or the largest that costs no shift, 2 cosh e - 1 = exp(rate), if that is more. Both are rounded
+    down.
+    """
+    with localcontext(Context(prec=DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)):
+        whole = min(Decimal(e.nano).scaleb(-9), MOST)
+        rate = max(whole / 2, (2 * _cosh(whole) - 1).ln()).quantize(Decimal("1e-18"), ROUND_FLOOR)
+        square = 2 * min(_cosh(whole) - 1, rate.exp() * (_cosh(whole) - _cosh(rate)))
+        shift = square.sqrt() * (1 - Decimal("1e-20"))
+        return Calibration(Fraction(shift), Fraction(rate))
+
+
+def _cosh(x: Decimal) -> Decimal:
+    return (x.exp() + (-x).exp()) / 2
 
 
 def cauchy_cell(middle: int, scale: Scale, cells: int, coins: Coins) -> int:

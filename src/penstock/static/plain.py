@@ -26,7 +26,7 @@ class PlainHistogram(Publication):
 
     proven_for: ClassVar = (SpatialNeighbourhood,)
 
-    method: Histogram = Laplace()
+    method: Histogram | str = Laplace()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", histogram_of(self.method))
@@ -37,7 +37,7 @@ class PlainHistogram(Publication):
 
     def found(self, curator: Curator, points: Points) -> Found:
         e = curator.model.epsilon
-        return Found(*self.method.measure(curator.cells(points, e), points.grid.shape, e))
+        return Found(*histogram_of(self.method).measure(curator.cells(points, e), points.grid.shape, e))
 
     def told(self, values: Ints, grid: Grid) -> list[dict[str, float | int]]:
         return bins_of(values, grid)

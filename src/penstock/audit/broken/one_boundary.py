@@ -1,32 +1,35 @@
-"""Publishes how many records lie below each boundary, as if a record that moves could cross no more than one."""
+"""Publishes how many points lie before each boundary, as if a point that moves could cross no more than one."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from penstock.audit.attack import Attack, Outcome
+from penstock.audit.once import as_points, padded
 from penstock.audit.permissive import Unbound
-from penstock.models import EventLevel, PrivacyModel
+from penstock.models import PrivacyModel
+from penstock.points import Cumulative
+from penstock.spatial import SpatialNeighbourhood
 from penstock.types import Release, Snapshot
 
 
 def high(outcome: Outcome) -> bool:
-    """Everywhere there are many below."""
-    return bool((outcome.values[0, :-1] >= 1).all())
+    """At every boundary there are many before it."""
+    return bool((outcome.values[0, :3] >= 3).all())
 
 
 @dataclass(kw_only=True)
 class OneBoundary(Unbound):
-    """A record that moves from the first bin to the last crosses three boundaries."""
+    """The radius is three bins wide, so a point crosses three boundaries."""
 
-    proven_for: ClassVar = (EventLevel,)
+    proven_for: ClassVar = (SpatialNeighbourhood,)
     caught_by: ClassVar = "audit"
     mutant: ClassVar = "M22"
-    under: ClassVar[PrivacyModel] = EventLevel(epsilon=1, neighbours="replace")
-    attack: ClassVar = Attack(model=under, one=[[1, 0, 0, 0]], other=[[0, 0, 0, 1]], event=high)
+    under: ClassVar[PrivacyModel] = SpatialNeighbourhood(epsilon=1, radius=3, grid="0..4/1")
+    attack: ClassVar = Attack(model=under, one=[[0, 0, 0]], other=[[0, 0, 3]], event=high)
     trials: ClassVar = 5_000
 
     def decide(self, snapshot: Snapshot) -> Release:
-        below = np.cumsum(self.curator.look(snapshot))
-        return self.say(snapshot, below + self.curator.draw(1 / float(self.model.epsilon), self.curator.bins))
+        cells = as_points(snapshot).grid.cells
+        before = Cumulative(cells)(self.curator.look(snapshot), None)
+        noisy = before + self.curator.draw(1 / float(self.model.epsilon), cells - 1)
+        return self.say(snapshot, padded(noisy, self.curator.bins))
