@@ -25,7 +25,7 @@ from penstock.models import PrivacyModel
 from penstock.noise import Noise, SecureNoise
 from penstock.noise.cauchy import cauchy_cell
 from penstock.parameters import at_least_one, up_to_one
-from penstock.points import CellSums, Points, SmoothMedian, reach_of
+from penstock.points import CellSums, Points, SmoothMedian, law_of_points
 from penstock.primitives.grouper import Grouper
 from penstock.primitives.pool import Pool
 from penstock.primitives.purse import Purse
@@ -126,24 +126,26 @@ class Curator:
 
     def cells(self, points: Points, e: Epsilon) -> Purse:
         """A purse of ``e`` to ask how many points lie in each cell of their grid, or in groups of cells."""
+        cells = law_of_points(self.model).snapped_to.cells
 
         def answer(part: Epsilon, groups: Ints | None) -> Ints:
-            return self.ask(points, CellSums(points.grid.cells, groups), part)
+            return self.ask(points, CellSums(cells, groups), part)
 
-        return Purse(answer, e, partial(self.noise_sd, query=CellSums(points.grid.cells)), points.grid.cells)
+        return Purse(answer, e, partial(self.noise_sd, query=CellSums(cells)), cells)
 
     def median(self, points: Points, e: Epsilon, envelope: str = "publish") -> int:
         """The cell of the median, moved by Cauchy noise that is as wide as the median could move, smoothly bounded.
 
         The width is as secret as the points, so the noise is drawn by inversion on the grid, in whole numbers.
         """
-        reach, line = reach_of(self.model), points.grid.line
+        law = law_of_points(self.model)
+        cells, reach = law.snapped_to.line.cells, law.reach
         held = self._desk.counts(points)
         self._desk.charge(e, envelope, None)
 
         def moved() -> int:
-            found = SmoothMedian(held, line.cells, reach, e)
-            return cauchy_cell(found.median, found.scale, line.cells, self._desk.fair_coins)
+            found = SmoothMedian(held, cells, reach, e)
+            return cauchy_cell(found.median, found.scale, cells, self._desk.fair_coins)
 
         return self._desk.answer(Question("median", None, 0, None, (e, envelope)), moved)
 

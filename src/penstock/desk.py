@@ -108,7 +108,7 @@ class Desk:
 
     def _require_shape(self, snapshot: Snapshot) -> None:
         snapped_to = snapshot.grid if isinstance(snapshot, Points) else None
-        if snapped_to != (self.model.grid if isinstance(self.model, SpatialNeighbourhood) else None):
+        if snapped_to != (self.model.snapped_to if isinstance(self.model, SpatialNeighbourhood) else None):
             raise BadInput("points are published under a SpatialNeighbourhood on their own grid, and nothing else is.")
         if snapshot.bins != self.bins:
             raise BadInput(f"the stream has {self.bins} bins and this snapshot {snapshot.bins}; pass all bins, always.")
@@ -123,6 +123,7 @@ class Desk:
 
     def counts(self, snapshot: Snapshot) -> Ints:
         """The raw counts of the current unit."""
+        self._require_shape(snapshot)
         if snapshot.t != self.ledger.t:
             raise OutOfOrder(f"only the current unit, t={self.ledger.t}, can be asked about; got t={snapshot.t}.")
         return unseal(snapshot)

@@ -20,6 +20,11 @@ from penstock.types import LARGEST_COUNT, Floats, Ints
 
 UP_TO, OVER, BESIDES = "..", "/", ","
 ROUNDING = 2.0**-48  # how far a quotient of floats may be off, as a part of the largest number in it
+MOST_CELLS = 2**31
+FINEST = 2**50  # steps from 0 to the ends of a domain, so that floats tell its cells apart
+LARGEST = 10**200  # of what is written down, or its inverse
+MOST_PLACES = 22  # of a power of ten that is a float
+SURE_DIGITS = 15  # a decimal number of so few digits is what its nearest float is written as
 
 
 @dataclass(frozen=True)
@@ -33,20 +38,25 @@ class Axis:
     def __post_init__(self) -> None:
         if self.low >= self.high or self.step <= 0:
             raise BadInput(f"a domain goes from a lower to a higher end in steps above 0; got {self}.")
-        if self.length % self.step or not 2 <= self.cells <= LARGEST_COUNT:
+        if self.length % self.step or self.cells < 2:
             raise BadInput(f"the steps of a grid must divide its domain into 2 cells or more, evenly; got {self}.")
+        if self.cells > MOST_CELLS or max(abs(self.low), abs(self.high)) > FINEST * self.step:
+            raise BadInput(f"the steps of {self} are too small for so large numbers; use larger ones.")
 
     @classmethod
     def parsed(cls, text: str) -> Axis:
-        """An axis as it is written."""
-        ends, over, step = text.partition(OVER)
-        low, between, high = ends.partition(UP_TO)
-        if not over or not between:
+        """An axis as it is written. Steps may be a quotient, 0..1/1/3; if an end is, both are: 0..4/3/1/3."""
+        low, between, rest = text.partition(UP_TO)
+        high, *step = rest.split(OVER)
+        if not between or not step:
             raise BadInput(f"a grid is written low..high/step, 0..100/0.5 for instance; got {text!r}.")
-        return cls(*(exactly(part.strip()) for part in (low, high, step)))
+        if len(step) > 2:
+            high, *step = OVER.join([high, step[0]]), *step[1:]
+        return cls(*(exactly(part.strip()) for part in (low, high, OVER.join(step))))
 
     def __str__(self) -> str:
-        return f"{plainly(self.low)}{UP_TO}{plainly(self.high)}{OVER}{plainly(self.step)}"
+        low, high, step = (plainly(each) for each in (self.low, self.high, self.step))
+        return f"{low}{UP_TO}{high}{OVER}{step}" + (f"{OVER}1" if OVER in high and OVER not in step else "")
 
     @property
     def length(self) -> Fraction:
@@ -59,26 +69,41 @@ class Axis:
         return int(self.length / self.step)
 
     def cell_of(self, values: Floats) -> Ints:
-        """The number of the cell of each value, exactly.
-
-        Floats tell which cell it is, except near an edge: there the quotient is taken again in whole numbers.
-        """
-        low, step = float(self.low), float(self.step)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is endlessly far is at the end
-            quotient = (values - low) / step
-            blurred = ROUNDING * (np.abs(values) + abs(low)) / step + ROUNDING
-            near = np.abs(quotient - np.rint(quotient)) <= blurred
+        """The number of the cell of each value, exactly: a float is what it is written as."""
+        with np.errstate(over="ignore"):  # what is endlessly far is at the end
+            quotient = (values - float(self.low)) / float(self.step)
+        nearest: Ints = np.rint(np.clip(quotient, 0, self.cells)).astype(np.int64)
+        edges = self._sure_edges(nearest)
+        if edges is not None:
+            return np.clip(nearest - (values < edges), 0, self.cells - 1)
         cells: Ints = np.clip(np.floor(quotient), 0, self.cells - 1).astype(np.int64)
-        unsure, where = np.unique(values[near], return_inverse=True)
-        cells[near] = np.array([self._exact_cell(value) for value in unsure.tolist()], np.int64)[where.reshape(-1)]
+        blurred = ROUNDING * (np.minimum(np.abs(values), 2.0 * FINEST) / float(self.step) + FINEST)
+        near = np.abs(quotient - nearest) <= blurred
+        cells[near] = [self._exact_cell(value) for value in values[near].tolist()]
         return cells
+
+    def _sure_edges(self, numbers: Ints) -> Floats | None:
+        """The floats nearest to these edges between cells; None if an edge might not be what its float is written as.
+
+        A value lies before an edge exactly if its float does, as long as the edge has few digits: no float but the
+        nearest is written as anything between that and the edge.
+        """
+        places = decimal_places(math.lcm(self.low.denominator, self.step.denominator))
+        if places is None or places > MOST_PLACES:
+            return None
+        unit = 10**places
+        if max(abs(self.low), abs(self.high)) * unit >= 10**SURE_DIGITS:
+            return None
+        return (int(self.low * unit) + int(self.step * unit) * numbers) / float(unit)
 
     def _exact_cell(self, value: float) -> int:
         return min(max(math.floor((as_fraction(value) - self.low) / self.step), 0), self.cells - 1)
 
-    def edges(self) -> Floats:
-        """The ends of all cells."""
-        return self.centre(np.arange(self.cells + 1) - 0.5)
+    def edges(self) -> list[float]:
+        """The ends of all cells, as the floats nearest to them."""
+        over = math.lcm(self.low.denominator, self.step.denominator)
+        first, width = int(self.low * over), int(self.step * over)
+        return [(first + i * width) / over for i in range(self.cells + 1)]
 
     def centre(self, cells: ArrayLike) -> Floats:
         """The middle of each of these cells, which need not be whole."""
@@ -93,8 +118,8 @@ class Grid:
     axes: tuple[Axis, ...]
 
     def __post_init__(self) -> None:
-        if not self.axes or self.cells > LARGEST_COUNT:
-            raise BadInput("a grid has one axis or more, and at most 2**53 cells; use larger steps.")
+        if not self.axes or self.cells > MOST_CELLS:
+            raise BadInput(f"a grid has one axis or more, and at most {MOST_CELLS} cells; use larger steps.")
 
     @classmethod
     def of(cls, given: Grid | str) -> Grid:
@@ -149,33 +174,36 @@ class Grid:
 def as_points(values: ArrayLike, axes: int) -> Floats:
     """Points as rows of finite numbers, or a refusal that names none of them."""
     try:
-        rows = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise BadInput("points must be numbers; clean the data and pass them again.") from None
+        rows = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        rows = np.empty(0)
     rows = rows[:, np.newaxis] if rows.ndim == 1 and axes == 1 else rows
     if rows.ndim != 2 or rows.shape[1] != axes or not len(rows):
-        raise BadInput(
-            f"there must be one point at least, and as many coordinates to each as the grid has axes: {axes}."
-        )
+        raise BadInput(f"there must be a point at least, and as many coordinates to each as the grid has axes: {axes}.")
+    if rows.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
+        raise BadInput("points must be numbers, and all there; clean the data and pass them again.")
+    if rows.dtype.kind != "f" and (rows.max() > LARGEST_COUNT or rows.min() < -LARGEST_COUNT):
+        raise BadInput("whole numbers beyond 2**53 cannot be told apart here; subtract what they have in common.")
     if not np.isfinite(rows).all():
         raise BadInput("every coordinate must be a finite number; clean the data and pass them again.")
-    return rows
+    return rows.astype(np.float64)
 
 
 def exactly(value: Number) -> Fraction:
     """A number as it was meant, ``1/3`` among them."""
-    if isinstance(value, str) and OVER in value:
-        above, _, below = value.partition(OVER)
-        divisor = as_fraction(below)
-        if not divisor:
-            raise BadInput(f"nothing can be divided by 0; got {value!r}.")
-        return as_fraction(above) / divisor
-    return as_fraction(value)
+    above, _, below = value.partition(OVER) if isinstance(value, str) else (value, "", "")
+    divisor = as_fraction(below) if below else Fraction(1)
+    if not divisor:
+        raise BadInput("nothing can be divided by 0; write another number.")
+    exact = as_fraction(above) / divisor
+    if max(abs(exact.numerator), exact.denominator) > LARGEST:
+        raise BadInput("a number of a reasonable number of digits is needed here; round it.")
+    return exact
 
 
 def plainly(value: Fraction) -> str:
     """The number in as few digits as it has, or as a quotient if its digits have no end."""
-    places = _decimal_places(value.denominator)
+    places = decimal_places(value.denominator)
     if places is None:
         return f"{value.numerator}{OVER}{value.denominator}"
     digits = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
@@ -183,7 +211,7 @@ def plainly(value: Fraction) -> str:
     return f"{'-' * (value < 0)}{whole}{'.' * (places > 0)}{digits[len(whole) :]}"
 
 
-def _decimal_places(denominator: int) -> int | None:
+def decimal_places(denominator: int) -> int | None:
     """How many places a fraction with this denominator has, if they end."""
     places = 0
     for prime in (2, 5):

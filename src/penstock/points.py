@@ -30,7 +30,7 @@ MOST_CELLS = 2**24  # whose numbers are published one by one
 FINENESS = 1024  # a smooth sensitivity below so small a part of a cell is not worth computing
 MOST_MOVES = 8192  # neighbours of neighbours that are looked at, one after another
 GUARD = 128  # bits; a weight that matters is above 2**-63
-CLEARLY_LESS = 1e-6  # on a scale of logarithms, which floats hold to 1e-11
+CLEARLY_LESS = 1e-9  # on a scale of logarithms, which floats hold to 1e-12
 
 
 class Points(Snapshot):
@@ -79,7 +79,7 @@ class Cumulative(PointQuery):
         self.cells = in_a_row(cells)
 
     def sensitivity(self, model: PrivacyModel) -> int:
-        return reach_of(model)
+        return reach_of(model, self.cells)
 
     def size(self, bins: Bins | None, width: int) -> int:
         return self.cells - 1
@@ -101,7 +101,7 @@ class CellSums(PointQuery):
         self.content = (self.groups.labels,)
 
     def sensitivity(self, model: PrivacyModel) -> int:
-        reach_of(model)
+        reach_of(model, self.cells)
         return MOVES_A_POINT
 
     def size(self, bins: Bins | None, width: int) -> int:
@@ -111,11 +111,19 @@ class CellSums(PointQuery):
         return self.groups.sums(np.bincount(counts, minlength=self.cells), None)
 
 
-def reach_of(model: PrivacyModel) -> int:
-    """By how many cells a point moves between neighbours; refused where there are no points."""
+def law_of_points(model: PrivacyModel) -> SpatialNeighbourhood:
+    """The model, refused where there are no points."""
     if not isinstance(model, SpatialNeighbourhood):
         raise BadInput("this is asked of points, which have a SpatialNeighbourhood; a histogram has other questions.")
-    return model.reach
+    return model
+
+
+def reach_of(model: PrivacyModel, cells: int) -> int:
+    """By how many of so many cells a point moves between neighbours."""
+    law = law_of_points(model)
+    if cells != law.snapped_to.cells:
+        raise BadInput(f"the grid has {law.snapped_to.cells} cells, not {cells}; ask about all of them.")
+    return law.reach
 
 
 def in_a_row(cells: int) -> int:
@@ -175,7 +183,8 @@ class SmoothMedian:
         rate, stretches = float(calibrated(self.e).rate), self.stretches
         with np.errstate(divide="ignore"):
             logs: Floats = np.log(stretches) - rate * np.arange(len(stretches))
-        near = np.flatnonzero(logs >= logs.max() - CLEARLY_LESS)
+        longer = np.diff(stretches, prepend=0) > 0  # after more moves no further is less
+        near = np.flatnonzero(longer & (logs >= logs.max() - CLEARLY_LESS))
         return [(int(k), int(stretches[k])) for k in near]
 
     @property

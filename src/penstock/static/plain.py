@@ -45,13 +45,13 @@ class PlainHistogram(Publication):
 
 def named(axis: Axis) -> tuple[str, ...]:
     """What the cells of an axis are called: from where to where they go."""
-    edges = [f"{edge:.12g}" for edge in axis.edges().tolist()]
+    edges = [repr(edge).removesuffix(".0") for edge in axis.edges()]
     return tuple(f"{low}..{high}" for low, high in pairwise(edges))
 
 
 def bins_of(values: Ints, grid: Grid) -> list[dict[str, float | int]]:
     """A row for each cell: its bounds along each axis, and how many points it holds."""
-    bounds = [list(pairwise(axis.edges().tolist())) for axis in grid.axes]
+    bounds = [list(pairwise(axis.edges())) for axis in grid.axes]
     suffixes = [""] if len(bounds) == 1 else [f" {i}" for i in range(1, len(bounds) + 1)]
     rows = []
     for cell, count in zip(product(*bounds), values.tolist(), strict=True):

@@ -36,7 +36,7 @@ class LocalMedian(Unbound):
 
     def decide(self, snapshot: Snapshot) -> Release:
         cells, e = as_points(snapshot).grid.cells, self.model.epsilon
-        found = SmoothMedian(self.curator.look(snapshot), cells, reach_of(self.model), e)
+        found = SmoothMedian(self.curator.look(snapshot), cells, reach_of(self.model, cells), e)
         local = max(Fraction(int(found.stretches[0])), HARDLY) / calibrated(e).shift  # A_0
 
         def scale(bits: int) -> Bounds:

@@ -33,7 +33,7 @@ class NarrowMedian(Unbound):
 
     def decide(self, snapshot: Snapshot) -> Release:
         cells = as_points(snapshot).grid.cells
-        found = SmoothMedian(self.curator.look(snapshot), cells, reach_of(self.model), self.model.epsilon)
+        found = SmoothMedian(self.curator.look(snapshot), cells, reach_of(self.model, cells), self.model.epsilon)
 
         def narrowed(bits: int) -> Bounds:
             low, high = found.scale(bits)
