@@ -33,7 +33,7 @@ from scipy.stats import binom
 import penstock as ps
 from in_process import command
 from penstock.audit import __main__ as whole
-from penstock.audit import auditing, kills, page, windows
+from penstock.audit import auditing, kills, windows
 from penstock.audit.attack import Attack, Outcome
 from penstock.audit.bounds import interval, loss_above
 from penstock.audit.evidence import TESTS, Finding, findings
@@ -42,6 +42,7 @@ from penstock.audit.rows import attack, pattern
 from penstock.audit.targets import audited, found
 from penstock.audit.trials import POINTS, Arena, Case, Job, Run, Seen, Trials, attempt, worked_off
 from penstock.audit.verdict import SUMMED, Verdict, judged
+from penstock.bench import page
 from penstock.catalogue import mechanisms
 from penstock.checks import CHECKS, Kernel, Subject
 from penstock.checks.witness import Witness

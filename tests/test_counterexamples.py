@@ -21,7 +21,7 @@ from penstock.audit.counterexamples import clamp, nearest, one_threshold, region
 from penstock.audit.counterexamples.clamp import Clamped
 from penstock.audit.counterexamples.pattern import Answers, SparseVector
 from penstock.audit.counterexamples.trials import CHUNK, Trials
-from penstock.audit.page import rewritten
+from penstock.bench.page import rewritten
 from penstock.curator import Curator
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput

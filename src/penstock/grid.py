@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +20,7 @@ from penstock.errors import BadInput
 from penstock.types import LARGEST_COUNT, Floats, Ints
 
 UP_TO, OVER, BESIDES = "..", "/", ","
-ROUNDING = 2.0**-48  # how far a quotient of floats may be off, as a part of the largest number in it
+ROUNDING = 2.0**-48  # how far a number of steps may be off in floats, as a part of the steps from 0 to an end
 MOST_CELLS = 2**31
 FINEST = 2**50  # steps from 0 to the ends of a domain, so that floats tell its cells apart
 LARGEST = 10**200  # of what is written down, or its inverse
@@ -40,8 +41,8 @@ class Axis:
             raise BadInput(f"a domain goes from a lower to a higher end in steps above 0; got {self}.")
         if self.length % self.step or self.cells < 2:
             raise BadInput(f"the steps of a grid must divide its domain into 2 cells or more, evenly; got {self}.")
-        if self.cells > MOST_CELLS or max(abs(self.low), abs(self.high)) > FINEST * self.step:
-            raise BadInput(f"the steps of {self} are too small for so large numbers; use larger ones.")
+        if self.cells > MOST_CELLS or max(abs(self.low), abs(self.high)) > min(FINEST * self.step, LARGEST_COUNT):
+            raise BadInput(f"the numbers of {self} are too large, or its steps too small for them; use other units.")
 
     @classmethod
     def parsed(cls, text: str) -> Axis:
@@ -77,8 +78,7 @@ class Axis:
         if edges is not None:
             return np.clip(nearest - (values < edges), 0, self.cells - 1)
         cells: Ints = np.clip(np.floor(quotient), 0, self.cells - 1).astype(np.int64)
-        blurred = ROUNDING * (np.minimum(np.abs(values), 2.0 * FINEST) / float(self.step) + FINEST)
-        near = np.abs(quotient - nearest) <= blurred
+        near = np.abs(quotient - nearest) <= ROUNDING * float(max(abs(self.low), abs(self.high)) / self.step + 1)
         cells[near] = [self._exact_cell(value) for value in values[near].tolist()]
         return cells
 
@@ -97,7 +97,10 @@ class Axis:
         return (int(self.low * unit) + int(self.step * unit) * numbers) / float(unit)
 
     def _exact_cell(self, value: float) -> int:
-        return min(max(math.floor((as_fraction(value) - self.low) / self.step), 0), self.cells - 1)
+        above, below = Decimal(repr(value)).as_integer_ratio()
+        distance = (above * self.low.denominator - self.low.numerator * below) * self.step.denominator
+        cell = distance // (below * self.low.denominator * self.step.numerator)
+        return min(max(cell, 0), self.cells - 1)
 
     def edges(self) -> list[float]:
         """The ends of all cells, as the floats nearest to them."""
@@ -182,8 +185,6 @@ def as_points(values: ArrayLike, axes: int) -> Floats:
         raise BadInput(f"there must be a point at least, and as many coordinates to each as the grid has axes: {axes}.")
     if rows.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
         raise BadInput("points must be numbers, and all there; clean the data and pass them again.")
-    if rows.dtype.kind != "f" and (rows.max() > LARGEST_COUNT or rows.min() < -LARGEST_COUNT):
-        raise BadInput("whole numbers beyond 2**53 cannot be told apart here; subtract what they have in common.")
     if not np.isfinite(rows).all():
         raise BadInput("every coordinate must be a finite number; clean the data and pass them again.")
     return rows.astype(np.float64)
@@ -191,8 +192,8 @@ def as_points(values: ArrayLike, axes: int) -> Floats:
 
 def exactly(value: Number) -> Fraction:
     """A number as it was meant, ``1/3`` among them."""
-    above, _, below = value.partition(OVER) if isinstance(value, str) else (value, "", "")
-    divisor = as_fraction(below) if below else Fraction(1)
+    above, over, below = value.partition(OVER) if isinstance(value, str) else (value, "", "")
+    divisor = as_fraction(below) if over else Fraction(1)
     if not divisor:
         raise BadInput("nothing can be divided by 0; write another number.")
     exact = as_fraction(above) / divisor

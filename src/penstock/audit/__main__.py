@@ -22,10 +22,10 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.audit import auditing, kills, windows
-from penstock.audit.page import rewritten
 from penstock.audit.piece import audited_pieces
 from penstock.audit.planted import planted
 from penstock.audit.targets import audited
+from penstock.bench.page import rewritten
 from penstock.bench.trials import bar, refused
 from penstock.catalogue import mechanisms
 from penstock.drawing import require_drawable

@@ -17,7 +17,7 @@ from penstock.audit.bounds import require_scipy
 from penstock.audit.counterexamples import clamp, nearest, one_threshold, regions, warm_up
 from penstock.audit.counterexamples.showing import Found, drawn, table_of_all
 from penstock.audit.counterexamples.trials import Trials
-from penstock.audit.page import rewritten
+from penstock.bench.page import rewritten
 from penstock.bench.trials import bar, refused
 from penstock.drawing import require_drawable
 from penstock.errors import BadInput
