@@ -241,7 +241,7 @@ def test_a_mechanism_of_ones_own_is_not_known() -> None:
 
 
 def test_other_code_than_the_proof_was_read_against_is_told() -> None:
-    with mock.patch("penstock.writer.fingerprint", return_value="feedfacefeedface"):
+    with mock.patch("penstock.store.scribe.fingerprint", return_value="feedfacefeedface"):
         run()
     proof = data("s.db")["origin"]["proof"]
     assert (proof["current"], proof["code"]) == (False, ["feedfacefeedface"])

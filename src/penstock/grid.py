@@ -41,9 +41,8 @@ class Axis:
             raise BadInput(f"a domain goes from a lower to a higher end in steps above 0; got {self}.")
         if self.length % self.step or self.cells < 2:
             raise BadInput(f"the steps of a grid must divide its domain into 2 cells or more, evenly; got {self}.")
-        if self.cells > MOST_CELLS or max(abs(self.low), abs(self.high)) > min(
-            FINEST * self.step, Fraction(LARGEST_COUNT)
-        ):
+        largest = max(abs(self.low), abs(self.high))
+        if self.cells > MOST_CELLS or largest > FINEST * self.step or largest > LARGEST_COUNT:
             raise BadInput(f"the numbers of {self} are too large, or its steps too small for them; use other units.")
 
     @classmethod

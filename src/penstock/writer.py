@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import version
-from typing import Any, Self
 
 from penstock.epsilon import Epsilon, Number
-from penstock.errors import BadInput, BudgetExceeded, OtherStream, OutOfOrder
-from penstock.laws import described, model_of
-from penstock.ledger import Population
+from penstock.errors import BadInput, BudgetExceeded, OutOfOrder
 from penstock.mechanisms.base import Mechanism
 from penstock.noise import Noise
-from penstock.proofs import fingerprint
 from penstock.session import Session
 from penstock.store import Intent, Pending, Store
 from penstock.store.links import linked
 from penstock.store.record import pack
-from penstock.types import Cause, Published, Release, Snapshot
+from penstock.store.scribe import Scribe, declared
+from penstock.types import Cause, Release, Snapshot
 
 log = logging.getLogger(__name__)
 
-Declaration = dict[str, Any]
 
-
-class Writer:
+class Writer(Scribe):
     """Draws the units of one stream, one after another, from wherever it was cut short.
 
-    ``bins`` are the names of the bins, ``every`` is the length of a time unit (see ``Calendar``). Streams about the
-    same people name one ``population``, and the first of them says how much all may spend together. ``adopt`` accepts a
-    store that is older than what was published from it, and counts what it does not know as spent; its value is the
-    last unit that was published, or 0 to trust the head file.
+    ``bins`` are the names of the bins, ``every`` is the length of a time unit (see ``Calendar``). ``Scribe`` tells of
+    the other parameters.
     """
 
     def __init__(
@@ -48,79 +40,20 @@ class Writer:
         noise: Noise | None = None,
         adopt: int | None = None,
     ) -> None:
-        if noise is not None and not noise.secure:
-            raise BadInput("a store takes secure noise only; simulation and scripted noise protect nobody.")
-        self.store = store
         self.bins = _named(bins)
         self.every = every
         self._mechanism = mechanism
-        self._noise = noise
-        self._key: bytes = store.key  # a missing one is refused before anything happens
-        self._version = f"{version('penstock')}+{fingerprint(type(mechanism))}"
-        admit = self._admission(population, population_epsilon)
-        self._account = store.enter(stream, self._declaration(), population, admit)
         self._pending: Pending | None = None
-        self._drawn = 0  # the last unit for which anything may have been drawn
-        try:
-            self._key = store.key  # read again, because from here on nobody changes it
-            self._begin(adopt)
-        except BaseException:
-            store.leave(self._account)
-            raise
-
-    def _declaration(self) -> Declaration:
-        return {
-            "mechanism": type(self._mechanism).__name__,
-            "parameters": self._mechanism.parameters,
-            "model": described(self._mechanism.model),
-            "bins": list(self.bins),
-            "every": self.every,
-        }
-
-    def _admission(
-        self, population: str | None, epsilon: Epsilon | Number | None
-    ) -> Callable[[list[Declaration]], None]:
-        """Whether a new stream fits into its population."""
-        if population is None:
-            return lambda members: None
-        asked = None if epsilon is None else Epsilon(epsilon)
-        self.store.population(population, asked)
-
-        def admit(members: list[Declaration]) -> None:
-            budget = self.store.populations()[population]  # as it is now: somebody else may have begun the population
-            if asked not in (None, budget):
-                raise OtherStream(f'the population "{population}" has a budget of {budget}, which cannot change.')
-            people = Population(population, budget, [model_of(member["model"]) for member in members])
-            people.join(self._mechanism.model)
-
-        return admit
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop cleanly: a unit that was announced, and for which nothing was drawn, is taken back."""
-        if not self.store.holds(self._account):
-            return
-        try:
-            if self._account.announced > self._drawn:
-                self.store.withdraw(self._account)
-        finally:
-            self.store.leave(self._account)
-
-    @property
-    def t(self) -> int:
-        """The last unit that is stored."""
-        return self._account.t
-
-    def releases(self, after: int = 0) -> Iterator[Published]:
-        """The stored releases, in order of time, without the adopted units, whose release is not known here."""
-        self.store.note_head([self._account])  # nothing is shown that the head does not know
-        stored = self.store.published(self._account, after)
-        return (release for release in stored if release.cause is not Cause.ADOPTED)
+        super().__init__(
+            store,
+            stream,
+            declared(type(mechanism), mechanism.parameters, mechanism.model, self.bins, every),
+            type(mechanism),
+            population=population,
+            population_epsilon=population_epsilon,
+            noise=noise,
+            adopt=adopt,
+        )
 
     # ---- one unit ---------------------------------------------------------------------------------------------------
 
@@ -170,12 +103,6 @@ class Writer:
         if self._session.ledger.t != self.t or self._drawn > self.t:
             raise OutOfOrder("a step was interrupted; close this publisher and open the stream again.")
 
-    def stored(self, t: int) -> Published | None:
-        """The release of a unit that is stored; None if it was adopted, so that its release is not known here."""
-        self.store.note_head([self._account])
-        found = next(self.store.published(self._account, after=t - 1))
-        return None if found.cause is Cause.ADOPTED else found
-
     def _stored(self, t: int) -> Pending:
         found = self.stored(t)
         if found is None:
@@ -202,9 +129,7 @@ class Writer:
 
     def _packed(self, release: Release, cause: Cause, label: str, ahead: Snapshot | None = None) -> Pending:
         session, account = self._session, self._account
-        content = (release.t, release.values, release.kind, release.noise_sd, release.charged)
-        budget = (session.ledger.remaining(), session.ledger.sequence)
-        drawn = Published(*content, account.name, label, cause, *budget, account.mechanism, self._version, "")
+        drawn = self._unlinked(release, cause, label, session.ledger)
         body, session.source = pack(drawn, session.facts, session.answers(), session.source)
         waiting = self._waiting()
         link = linked(waiting.link if waiting else account.link, body)
@@ -223,20 +148,6 @@ class Writer:
 
     # ---- taking up work ---------------------------------------------------------------------------------------------
 
-    def _begin(self, adopt: int | None) -> None:
-        self.store.recheck(self._account)
-        if adopt is not None:
-            until = self.store.adoptable(self._account, adopt)
-            self._resume()
-            self._adopt(until)
-            return
-        self.store.require_latest(self._account)
-        intent = self._resume()
-        if intent is not None:
-            lost = self._session.pass_over(self._session.blank(intent.t, intent.label), intent.most)
-            self.store.commit([self._packed(lost, Cause.LOST, intent.label)])
-        self.store.note_head([self._account])
-
     def _resume(self) -> Intent | None:
         """A session that stands where the store ends. Returns a unit that was announced and never stored."""
         saved = self.store.resume(self._account)
@@ -244,14 +155,18 @@ class Writer:
         self._session.take_up(saved, self._key)
         return saved.intent
 
-    def _adopt(self, until: int) -> None:
-        """Units up to ``until`` were published from a store that is gone: nothing is spent while a window holds one."""
+    def _lost(self, intent: Intent) -> Pending:
+        lost = self._session.pass_over(self._session.blank(intent.t, intent.label), intent.most)
+        return self._packed(lost, Cause.LOST, intent.label)
+
+    def _adopted(self, until: int) -> list[Pending]:
+        """Nothing is spent while a window holds one of them."""
         pending = []
         for t in range(self.t + 1, until + 1):
             blank = self._session.blank(t)
             release = self._session.pass_over(blank, self._mechanism.model.epsilon, forget=t == until)
             pending.append(self._packed(release, Cause.ADOPTED, blank.label))
-        self.store.adopt(self._account, pending)
+        return pending
 
 
 def _named(bins: Sequence[str]) -> tuple[str, ...]:

@@ -9,10 +9,12 @@ import typer
 from rich.markup import escape
 
 from penstock import streams
-from penstock.cli import options
+from penstock.cli import once, options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave
 from penstock.cli.settings import require_same_origin
+from penstock.errors import BadInput
 from penstock.post import SlidingSum
+from penstock.static.declared import is_once
 from penstock.store import Archive
 from penstock.store.copying import copy
 from penstock.types import Cause
@@ -50,10 +52,13 @@ def export(
     """Write the stored releases of a stream to a file, once more and the same."""
     sliding = SlidingSum(1 if width is None else width)
     with Archive(store, head=head) as archive, reader_may_leave():
-        account = archive.visible(stream)
-        bins = archive.streams()[stream]["bins"]
+        account, declared = archive.visible(stream), archive.streams()[stream]
+        if is_once(declared):
+            _require_plain(output_format, after, width)
+            once.write(once.told(archive, stream), output)
+            return
         with (
-            streams.write(output, bins, form=output_format) as sink,
+            streams.write(output, declared["bins"], form=output_format) as sink,
             progress("Exporting", account.t) as show,
         ):
             archive.require_output(account, sink.last or 0, sink.link)
@@ -65,3 +70,10 @@ def export(
                     if release.t > begin:
                         sink.write(summed)
                 show(release.t)
+
+
+def _require_plain(form: str | None, after: int, width: int | None) -> None:
+    if form not in (None, "csv") or after or width is not None:
+        raise BadInput(
+            "a one-time publication is a single table of CSV; leave out --output-format, --after and --width."
+        )

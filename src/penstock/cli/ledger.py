@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,16 +14,21 @@ from rich.table import Table
 
 from penstock import catalogue, streams
 from penstock.charges import Point, Span
-from penstock.cli import options
+from penstock.cli import once, options
 from penstock.cli.console import as_json, messages, progress, results
 from penstock.cli.key import existing
 from penstock.errors import BadInput
-from penstock.laws import model_of
+from penstock.laws import model_of, named
+from penstock.models import PrivacyModel
 from penstock.parameters import at_least_one
 from penstock.post import SlidingSum
 from penstock.publisher import Publisher
-from penstock.store import Archive, Entry
+from penstock.spatial import SpatialNeighbourhood
+from penstock.static import Keeper
+from penstock.static.declared import is_once, law_of, publication_of
+from penstock.store import Archive, Entry, Store
 from penstock.store.record import unpack
+from penstock.store.scribe import Scribe
 from penstock.store.verify import Verified, verify, verify_file
 from penstock.types import Cause
 
@@ -75,7 +81,7 @@ def _overview(archive: Archive, name: str) -> dict[str, Any]:
         "stream": name,
         "mechanism": account.mechanism,
         "model": declared["model"],
-        "law": f"{declared['model']['name']}, {model.epsilon} in {model.window}, {model.neighbours}",
+        "law": _law(model),
         "bins": account.bins,
         "population": declared["population"] or "",
         "t": account.t,
@@ -84,6 +90,12 @@ def _overview(archive: Archive, name: str) -> dict[str, Any]:
         "charges": last.sequence if last else 0,
         "announced": intent.t if intent else None,
     }
+
+
+def _law(model: PrivacyModel) -> str:
+    if isinstance(model, SpatialNeighbourhood):
+        return f"{named(model)}, {model.epsilon}, {model.in_short}"
+    return f"{named(model)}, {model.epsilon} in {model.window}, {model.neighbours}"
 
 
 def _unit(entry: Entry) -> dict[str, Any]:
@@ -146,13 +158,9 @@ def _compare(archive: Archive, names: list[str], output: Path, sliding: SlidingS
     """Every line of an output must be what the store would write there, as sums over a sliding window if told so."""
     if len(names) != 1:
         raise BadInput("an output holds the releases of one stream; say which with --stream.")
-    account, bins = archive.visible(names[0]), archive.streams()[names[0]]["bins"]
-    form = streams.text_format(str(output), bins)
-    known = (release for release in archive.published(account) if release.cause is not Cause.ADOPTED)
-    stored = (form.line(sliding(release)) for release in known)
+    expected = _lines(archive, names[0], output, sliding)
     try:
         with output.open(encoding="utf-8", newline="") as lines:
-            expected = chain([form.header()] if form.header() else [], stored)
             for number, (line, right) in enumerate(zip_longest(lines, expected), start=1):
                 if line != right:
                     raise BadInput(
@@ -161,6 +169,16 @@ def _compare(archive: Archive, names: list[str], output: Path, sliding: SlidingS
                     )
     except (OSError, UnicodeDecodeError):
         raise BadInput(f"the output {output} cannot be read; give the path of a file of releases.") from None
+
+
+def _lines(archive: Archive, name: str, output: Path, sliding: SlidingSum) -> Iterable[str]:
+    """What the store would write."""
+    account, declared = archive.visible(name), archive.streams()[name]
+    if is_once(declared):
+        return once.told(archive, name).text.splitlines(keepends=True)
+    form = streams.text_format(str(output), declared["bins"])
+    known = (release for release in archive.published(account) if release.cause is not Cause.ADOPTED)
+    return chain([form.header()] if form.header() else [], (form.line(sliding(release)) for release in known))
 
 
 def _as_row(found: Verified) -> dict[str, Any]:
@@ -191,16 +209,23 @@ def adopt(
             raise BadInput(
                 f'the store {store} has no stream "{stream}"; it has {", ".join(opened.streams()) or "none"}.'
             )
-        mechanism = catalogue.made(declared["mechanism"], declared["parameters"], model_of(declared["model"]))
         before = opened.account(stream).t
         if not yes:
             question = (
                 f'Count the budget of "{stream}" after t={before} as spent? It publishes nothing fresh for a while.'
             )
             typer.confirm(question, abort=True, err=True)
-        kept = {"bins": declared["bins"], "every": declared["every"], "population": declared["population"]}
-        adopted = Publisher(mechanism, opened, stream, **kept, adopt=until)
-        with adopted as publisher:
-            messages.print(
-                f'adopted: stream "{escape(stream)}" goes on after t={publisher.t}; up to there all is spent.'
-            )
+        with _adopting(opened, stream, until) as scribe:
+            messages.print(f'adopted: stream "{escape(stream)}" goes on after t={scribe.t}; up to there all is spent.')
+
+
+def _adopting(store: Store, stream: str, until: int) -> Scribe:
+    """Whoever wrote the stream, as it was declared."""
+    declared = store.streams()[stream]
+    population = declared["population"]
+    if is_once(declared):
+        made = (publication_of(declared), law_of(declared), declared["size"])
+        return Keeper(*made, store, stream, columns=declared["columns"], population=population, adopt=until)
+    mechanism = catalogue.made(declared["mechanism"], declared["parameters"], model_of(declared["model"]))
+    kept = {"bins": declared["bins"], "every": declared["every"], "population": population}
+    return Publisher(mechanism, store, stream, **kept, adopt=until)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import csv
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import product
-from pathlib import Path
-from typing import IO, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Table
@@ -20,10 +17,10 @@ from penstock.asking import table as records
 from penstock.asking.counting import USUAL_CONFIDENCE
 from penstock.cli import options
 from penstock.cli.console import as_json, messages, reader_may_leave, results, several
+from penstock.cli.files import opened
 from penstock.cli.released import Released, released
 from penstock.domain import Domain
 from penstock.errors import BadInput
-from penstock.streams.lines import STANDARD
 from penstock.types import Mask, Published
 
 WHAT, WHEN = "Which bins", "Which time"
@@ -113,7 +110,7 @@ def table(
         (release,) = _in_time(given, at, at, last=at is None)
         drawn = records(release, made_of, rows=rows, seed=seed)
         written = 0
-        with _opened(output) as file:
+        with opened(output) as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(made_of.attributes)
             for row in drawn:
@@ -205,24 +202,3 @@ def _show(rows: list[Row], by: list[str], confidence: float) -> None:
     results.print(shown)
     for warning in dict.fromkeys(row.answer.warning for row in rows if row.answer.warning):
         messages.print(Text.assemble(("no noise interval: ", "bold"), warning))
-
-
-@contextmanager
-def _opened(output: str) -> Iterator[IO[str]]:
-    """Standard output, or a new file, which appears when it is whole."""
-    if output == STANDARD:
-        yield sys.stdout
-        return
-    path, fresh = Path(output), Path(f"{output}.new")
-    if path.suffix.lower() in (".gz", ".jsonl", ".ndjson", ".parquet"):
-        raise BadInput(f"a table is written as CSV, and {output} would hold something else; name a .csv file.")
-    if path.exists():
-        raise BadInput(f"{output} is there already; name another file, or move it away.")
-    try:
-        with fresh.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        fresh.replace(path)
-    except OSError as fault:
-        raise BadInput(f"the table {output} cannot be written: {fault.strerror}.") from None
-    finally:
-        fresh.unlink(missing_ok=True)

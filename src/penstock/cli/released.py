@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock import streams
+from penstock.cli.once import told
 from penstock.errors import BadInput
+from penstock.static.declared import COUNTING, is_once, publication_of
 from penstock.store import Archive
 from penstock.streams.lines import STANDARD
 from penstock.types import Cause, Published
@@ -66,11 +68,19 @@ def _named(archive: Archive, stream: str | None) -> str:
 
 
 def _stored(archive: Archive, stream: str) -> Released:
-    account = archive.visible(stream)
-    bins = tuple(archive.streams()[stream]["bins"])
+    account, declared = archive.visible(stream), archive.streams()[stream]
+    bins = tuple(declared["bins"])
+    if is_once(declared):
+        _require_counts(archive, stream)
 
     def after(unit: int) -> Iterator[Published]:
         releases = archive.published(account, after=min(max(unit, 0), account.t))
         return (release for release in releases if release.cause is not Cause.ADOPTED)
 
     return Released(bins, account.t, after)
+
+
+def _require_counts(archive: Archive, stream: str) -> None:
+    """Refuse a one-time publication of something else than counts, or one that was cut short."""
+    if not isinstance(publication_of(told(archive, stream).declaration), COUNTING):
+        raise BadInput(f'"{stream}" holds places of points, not counts; write them to a file with penstock export.')

@@ -12,10 +12,10 @@ from rich.markup import escape
 from penstock import streams
 from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave, several
+from penstock.cli.opening import require_meant, warn_of
 from penstock.cli.settings import Settings, from_toml, overridden, parameters_of, require_same_origin, shaped
 from penstock.cli.stopping import StoppableSource
 from penstock.desk import require_accounted
-from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
 from penstock.models import MContext, PrivacyModel
@@ -24,8 +24,6 @@ from penstock.store import Archive, Store
 from penstock.streams import Calendar
 from penstock.streams.lines import STANDARD
 from penstock.types import Cause, Published
-
-HARDLY_PRIVATE = Epsilon(10)
 
 
 @dataclass
@@ -171,15 +169,8 @@ def _published(settings: Settings) -> Summary:
 
 def _opened(settings: Settings, made: Mechanism, store: Store, bins: tuple[str, ...]) -> Publisher:
     """A publisher of the stream, unless a new one would begin by mistake."""
-    known = store.streams()
-    if known and not settings.stream and settings.name not in known:
-        names = ", ".join(f'"{name}"' for name in known)
-        raise BadInput(
-            f'the store {store.path} has {names} and not "{settings.name}"; say with --stream which one to continue, or'
-            " name a new one, whose budget adds to the others' if it is about the same people."
-        )
-    if made.model.epsilon > HARDLY_PRIVATE:
-        messages.print(f"[bold]warning:[/] an epsilon above {HARDLY_PRIVATE} protects hardly anybody.")
+    require_meant(store, settings.stream, settings.name)
+    warn_of(made.model.epsilon)
     return Publisher(
         made,
         store,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock import catalogue
+from penstock.cli.opening import name_of, require_people
 from penstock.domain import Domain
 from penstock.errors import BadInput
 from penstock.histograms import Laplace
@@ -54,8 +55,7 @@ class Settings:
                 raise BadInput(f'say which {name} to use: --{name} PATH, or {name} = "PATH" in the TOML file.')
         if not self.model.get("name"):
             raise BadInput("say whom to protect, and how: --model w-event --epsilon 1 --w 52, for example.")
-        if self.population_epsilon is not None and self.population is None:
-            raise BadInput("a population_epsilon belongs to a population; name it, or leave both out.")
+        require_people(self.population, self.population_epsilon)
         self.sliding()
         self._require_presence()
         require_different_files({name: getattr(self, name) for name in PATHS})
@@ -80,7 +80,7 @@ class Settings:
     @property
     def name(self) -> str:
         """The name of the stream: as told, or that of the input."""
-        return self.stream or (Path(self.input).name.split(".")[0] if self.input != STANDARD else "stream")
+        return name_of(self.stream, self.input)
 
     def made(self) -> Mechanism:
         """The mechanism, under its model."""

@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
-from typing import Self
+from typing import Any, Self
 
 from penstock.streams import Calendar, Source
 from penstock.types import Snapshot
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+Handler = Callable[[int, FrameType | None], None]
+
+
+def handled(handler: Handler) -> dict[int, Any]:
+    """Have the signals that stop a process handled by this. Returns what handled them before; not those under nohup."""
+    heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    return {number: signal.signal(number, handler) for number in heeded}
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """A signal that comes now waits until this is done: what is half drawn would be lost, and its budget with it."""
+    came: list[int] = []
+    before = handled(lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 class Told(Exception):
@@ -31,8 +55,7 @@ class StoppableSource:
         self.bins, self.live = source.bins, source.live
 
     def __enter__(self) -> Self:
-        heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # not under nohup
-        self._before = {number: signal.signal(number, self._told) for number in heeded}
+        self._before = handled(self._told)
         return self
 
     def close(self) -> None:

@@ -8,16 +8,18 @@ from collections.abc import Iterable, Sequence
 from penstock.domain import PLAIN
 from penstock.proofs import PROVED
 from penstock.statement.origin import Origin, Proof
-from penstock.statement.stating import Data, People, Released, Spent, Statement
+from penstock.statement.stating import Data, Released, Spent, Statement
+from penstock.static.declared import ONCE
 
 NOT_DECLARED = "not declared"
 UNKNOWN = "not known to this installation"
+COMMON = "stretch that all of them protect"
 SPECIAL = re.compile(r"[\\`*\[\]<>|&~]|(?<![^\W_])_|_(?![^\W_])")
 
 Line = tuple[str, str | Sequence[str]]  # what it is about, and what there is to say; several things in a list
 
 ABOUT = (
-    "The published counts carry random noise, which limits what they tell about any one person. This statement says"
+    "The published {} carry random noise, which limits what they tell about any one person. This statement says"
     " whom that protects, how strongly, and what it rests on."
 )
 RELATIONS = {"add-remove": "records are added or removed", "replace": "records are replaced by others"}
@@ -41,14 +43,14 @@ def as_markdown(statement: Statement) -> str:
         (
             "How strongly",
             [
-                ("Model", f"{', '.join([promise.model, *told])}; {RELATIONS[promise.relation]}"),
+                ("Model", f"{', '.join([promise.model, *told])}; {_relation(statement)}"),
                 ("Epsilon", f"{promise.epsilon} (the larger, the weaker)"),
                 ("Delta", f"{promise.delta} (pure differential privacy)"),
                 ("What that means", _meaning(statement)),
-                ("Population", _population(statement.population)),
+                ("Population", _population(statement)),
             ],
         ),
-        ("What is published", _published(statement.data, statement.released)),
+        ("What is published", _published(statement)),
         ("What the publisher declares", _declared(statement)),
         ("What is public", [("Taken to be public", _public(statement)), ("Trusted", statement.trust)]),
         ("How the releases are made", _origin(statement)),
@@ -56,7 +58,13 @@ def as_markdown(statement: Statement) -> str:
         ("How to read the values", [("Values", statement.reading)]),
     ]
     written = (f"## {heading}\n\n{_listed(lines)}" for heading, lines in sections)
-    return "\n".join([f"# Privacy statement: {escaped(statement.stream)}\n\n{ABOUT}\n", *written])
+    about = ABOUT.format("numbers" if is_once(statement) else "counts")
+    return "\n".join([f"# Privacy statement: {escaped(statement.stream)}\n\n{about}\n", *written])
+
+
+def is_once(statement: Statement) -> bool:
+    """Whether it is about points that are published once, and not about a stream."""
+    return statement.data.every == ONCE
 
 
 def escaped(text: str) -> str:
@@ -84,19 +92,26 @@ def _meaning(statement: Statement) -> str:
     )
 
 
-def _population(people: People | None) -> str:
+def _relation(statement: Statement) -> str:
+    return "a point is moved" if is_once(statement) else RELATIONS[statement.promise.relation]
+
+
+def _population(statement: Statement) -> str:
+    people, common = statement.population, "move that all of them hide" if is_once(statement) else COMMON
     if people is None:
         return f"{NOT_DECLARED}. If other streams are about the same people, their epsilons add to this one."
     total = NOT_DECLARED if people.epsilon is None else people.epsilon
     return (
         f'"{people.name}", total epsilon {total}. Its streams (so far {people.streams}, with {people.set_aside} set'
-        " aside) may not spend more than that together on a stretch that all of them protect. Streams that are kept"
-        " elsewhere are not counted."
+        f" aside) may not spend more than that together on a {common}. Streams that are kept elsewhere are not counted."
     )
 
 
-def _published(data: Data, released: Released) -> list[Line]:
+def _published(statement: Statement) -> list[Line]:
+    data, released = statement.data, statement.released
     others = [f"{number} {WHY_REPEATED[cause]}" for cause, number in released.repeated.items() if number]
+    if is_once(statement):
+        return [("Numbers", str(data.bins)), ("When", "once"), ("Published", _whether(released, others))]
     return [
         ("Bins", _bins(data)),
         ("Time unit", data.time_unit or UNITS.get(data.every, f"{data.every} in the numbers of its labels")),
@@ -104,6 +119,13 @@ def _published(data: Data, released: Released) -> list[Line]:
         ("Of these measured anew, at least in part", str(released.fresh)),
         ("Units that could not be measured", others or "none"),
     ]
+
+
+def _whether(released: Released, others: Sequence[str]) -> str:
+    """What has become of the one unit there is."""
+    if not released.units:
+        return "not yet"
+    return "no, and it never will be: its budget is spent" if others else "yes"
 
 
 def _bins(data: Data) -> str:
@@ -117,15 +139,13 @@ def _bins(data: Data) -> str:
 
 def _declared(statement: Statement) -> list[Line]:
     bounds = statement.bounds
+    late = f"{bounds.late_data}." if bounds.late_data else f"{NOT_DECLARED}. {bounds.late_data_consequence}"
+    if is_once(statement):
+        return [("Points of a person", f"at most {bounds.per_unit}. {bounds.enforcement}"), ("Late data", late)]
+    records = f"at most {bounds.per_unit}, in all bins together. {bounds.enforcement}"
     return [
-        (
-            "Records of a person in a time unit",
-            f"at most {bounds.per_unit}, in all bins together. {bounds.enforcement}",
-        ),
-        (
-            "Late data",
-            f"{bounds.late_data}." if bounds.late_data else f"{NOT_DECLARED}. {bounds.late_data_consequence}",
-        ),
+        ("Records of a person in a time unit", records),
+        ("Late data", late),
         ("Units without input", bounds.missing_units or NOT_DECLARED),
     ]
 
@@ -140,11 +160,12 @@ def _origin(statement: Statement) -> list[Line]:
     origin = statement.origin
     shape = f", of {'x'.join(map(str, origin.shape))}" if origin.shape else ""
     parameters = [f"{name} = {'automatic' if value is None else value}" for name, value in origin.parameters.items()]
+    measured = ("How a histogram is measured", f"{origin.histogram or UNKNOWN}{shape}")
     return [
         ("Mechanism", f"{origin.mechanism}: {origin.summary or UNKNOWN}"),
-        ("Paper", origin.paper or UNKNOWN),
+        *(() if is_once(statement) else [("Paper", origin.paper or UNKNOWN)]),  # which its summary names
         ("Parameters", ", ".join(parameters) or "none"),
-        ("How a histogram is measured", f"{origin.histogram or UNKNOWN}{shape}"),
+        *([measured] if origin.histogram or not is_once(statement) else ()),
         ("Noise", origin.noise),
         ("Proof", _proof(origin)),
         ("Software", _software(statement)),

@@ -12,12 +12,18 @@ from penstock.histograms import Laplace
 from penstock.mechanisms.base import Mechanism
 from penstock.models import PrivacyModel
 from penstock.proofs import PROVED, fingerprint, proof_of
+from penstock.spatial import SpatialNeighbourhood
+from penstock.statement import once
+from penstock.static import Publication
+from penstock.static.declared import PUBLICATIONS, usual_parameters
 
 NOISE = (
     "discrete Laplace, exact up to tails with a chance below 2^-256; drawn from AES-256 under keys from the operating"
     " system"
 )
 MEASURING = ("histogram", "shape")
+
+Maker = type[Mechanism] | type[Publication]
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class Origin:
-    """A mechanism. ``proof`` is None, and more is not known, if it is somebody's own that is not installed here."""
+    """A mechanism or a publication. ``proof`` is None, and more is not known, of one that is not installed here."""
 
     mechanism: str
     summary: str | None
@@ -49,23 +55,25 @@ class Origin:
 
 def origin_of(name: str, told: Mapping[str, Any], model: PrivacyModel, versions: Sequence[str]) -> Origin:
     """The mechanism of a class name. ``versions`` are those that releases name: a package's, and a fingerprint."""
-    kind = _installed(name)
+    kind = _installed(name, model)
     parameters = _usual(kind) | dict(told)
     shape = parameters.get("shape")
     return Origin(
         name,
         (inspect.getdoc(kind) or "").split("\n")[0] if kind else None,
-        kind.paper if kind else None,
+        kind.paper if kind and issubclass(kind, Mechanism) else None,
         {key: value for key, value in parameters.items() if key not in MEASURING},
         parameters.get("histogram"),
         tuple(shape) if shape else None,
-        NOISE,
+        once.NOISES.get(name, NOISE) if isinstance(model, SpatialNeighbourhood) else NOISE,
         tuple(dict.fromkeys(version.partition("+")[0] for version in versions)),
         _proof(kind, model, versions) if kind else None,
     )
 
 
-def _installed(name: str) -> type[Mechanism] | None:
+def _installed(name: str, model: PrivacyModel) -> Maker | None:
+    if isinstance(model, SpatialNeighbourhood):
+        return PUBLICATIONS.get(name)
     try:
         found: type[Mechanism] = catalogue.by_class_name(name)
     except AttributeError:
@@ -73,14 +81,18 @@ def _installed(name: str) -> type[Mechanism] | None:
     return found
 
 
-def _usual(kind: type[Mechanism] | None) -> dict[str, Any]:
+def _usual(kind: Maker | None) -> dict[str, Any]:
     """Parameters that nobody chose; a histogram is measured by a Laplace unless somebody says else."""
-    defaults = {field.name: field.default for field in kind.parameter_fields()} if kind else {}
+    if kind is None:
+        return {}
+    if issubclass(kind, Publication):
+        return usual_parameters(kind)
+    defaults = {field.name: field.default for field in kind.parameter_fields()}
     known = {name: value for name, value in defaults.items() if value is not MISSING}
     return {name: str(value) if isinstance(value, Laplace) else value for name, value in known.items()}
 
 
-def _proof(kind: type[Mechanism], model: PrivacyModel, versions: Sequence[str]) -> Proof:
+def _proof(kind: Maker, model: PrivacyModel, versions: Sequence[str]) -> Proof:
     """The proof beside a mechanism, compared with the code that releases name."""
     found = proof_of(kind)
     code = tuple(dict.fromkeys(version.partition("+")[2] for version in versions)) or (fingerprint(kind),)

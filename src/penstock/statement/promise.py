@@ -12,6 +12,9 @@ from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput
 from penstock.laws import described
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel
+from penstock.spatial import SpatialNeighbourhood
+from penstock.statement import once
+from penstock.static.declared import ONCE
 from penstock.streams.labels import MONTHS, SECONDS, Step, placed, step_of, stepped
 
 SPOKEN = {"y": "year", "mo": "month", "w": "week", "d": "day", "h": "hour", "min": "minute", "s": "second"}
@@ -21,7 +24,7 @@ GROUPED = "for {} the bound is k times epsilon."
 FOR_EVERYBODY = (
     f"Several people who act together: {GROUPED.format('k of them')}",
     "What the releases tell about people in general, and hence about somebody who is like others or linked to them.",
-    "What is published elsewhere about the same people, or was computed from the raw counts in any other way.",
+    "What is published elsewhere about the same people, or was computed from the raw {} in any other way.",
 )
 
 
@@ -62,7 +65,7 @@ def unit_of(every: str, labels: Sequence[tuple[int, str]] = ()) -> Unit:
 
 def _step(every: str, labels: Sequence[tuple[int, str]]) -> Step | None:
     """How long a unit is, if it is a length of time."""
-    if every not in ("auto", "row"):
+    if every not in ("auto", "row", ONCE):
         told = step_of(every)
         return told if told.timed else None
     if every == "auto" and len(labels) > 1:
@@ -93,6 +96,7 @@ def promised(model: PrivacyModel, unit: Unit) -> Promise:
     """What a model promises about a stream of such time units."""
     told = described(model)
     odds, chance = _odds(model.epsilon)
+    raw = "points" if isinstance(model, SpatialNeighbourhood) else "counts"
     return Promise(
         told.pop("name"),
         {key: value for key, value in told.items() if key not in ("epsilon", "neighbours", "per_unit")},
@@ -103,7 +107,7 @@ def promised(model: PrivacyModel, unit: Unit) -> Promise:
         odds,
         chance,
         protects(model, unit),
-        (*_beyond(model, unit), *_uncounted(model, unit), *FOR_EVERYBODY),
+        (*_left_out(model, unit), *(each.format(raw) for each in FOR_EVERYBODY)),
     )
 
 
@@ -114,6 +118,8 @@ def protects(model: PrivacyModel, unit: Unit) -> str:
     >>> protects(WEvent(epsilon=1, w=52), Unit("week"))
     'Whatever one person does within any 52 consecutive weeks: adding or removing their records (at most 1 per week).'
     """
+    if isinstance(model, SpatialNeighbourhood):
+        return once.protects(model)
     change = (
         "adding or removing their records" if model.neighbours == "add-remove" else "replacing their records by others"
     )
@@ -135,6 +141,13 @@ def _stretch(model: PrivacyModel, unit: Unit) -> str:
 
 def _all_of(length: int, unit: Unit) -> str:
     return f"1 {unit.one}" if length == 1 else f"{length} {unit.many}"
+
+
+def _left_out(model: PrivacyModel, unit: Unit) -> tuple[str, ...]:
+    """Whom a model does not protect, or less."""
+    if isinstance(model, SpatialNeighbourhood):
+        return once.beyond(model)
+    return (*_beyond(model, unit), *_uncounted(model, unit))
 
 
 def _beyond(model: PrivacyModel, unit: Unit) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from penstock.laws import model_of
 from penstock.ledger import Population
 from penstock.mechanisms.base import Mechanism
 from penstock.models import MContext, PrivacyModel
+from penstock.statement import once
 from penstock.statement.origin import Origin, origin_of
 from penstock.statement.promise import Promise, promised, unit_of
 from penstock.store import Archive
@@ -138,6 +139,7 @@ class Declared(NamedTuple):
     every: str
     population: People | None
     missing_units: str | None
+    size: int | None = None  # how many points there are, of a one-time publication
 
 
 @dataclass
@@ -180,7 +182,7 @@ def stated(archive: Archive, stream: str, progress: Callable[[int], None] = lamb
     told = (declared["mechanism"], declared["parameters"], declared["bins"], declared["every"])
     fullest = None if isinstance(model, MContext) else str(recount(history.facts, model))
     spent = Spent(history.charges, fullest, account.t, account.link.hex() if account.t else "")
-    return _made(Declared(stream, model, *told, people, None), history, spent)
+    return _made(Declared(stream, model, *told, people, None, declared.get("size")), history, spent)
 
 
 def planned(
@@ -224,25 +226,38 @@ def population_of(
 def _made(declared: Declared, history: History, spent: Spent) -> Statement:
     """Everything put together."""
     model, unit = declared.model, unit_of(declared.every, history.labels)
-    presence = isinstance(model, MContext)
-    domain = None if declared.bins is None else Domain.of_bins(declared.bins)
     return Statement(
         FORM,
         declared.stream,
         f"penstock {version('penstock')}",
         promised(model, unit),
-        Data(
-            None if domain is None else len(domain),
-            None if domain is None else dict(zip(domain.attributes, domain.shape, strict=True)),
-            declared.every,
-            str(unit) or None,
-        ),
+        _data(declared, str(unit) or None),
         history.released,
         declared.population,
-        Bounds(model.per_unit, NOT_CHECKED + CHECKED_IN_ALL * presence, None, LATE, declared.missing_units),
-        (*PUBLIC, *([PRESENCE_IS_PUBLIC] if presence else [])),
+        _bounds(declared),
+        _public(declared),
         origin_of(declared.mechanism, declared.parameters, model, list(history.versions)),
         spent,
-        READING,
-        TRUST,
+        READING if declared.size is None else once.reading(declared.mechanism),
+        TRUST if declared.size is None else once.TRUST,
     )
+
+
+def _data(declared: Declared, unit: str | None) -> Data:
+    """What is counted; the numbers of a one-time publication are made of nothing."""
+    if declared.bins is None or declared.size is not None:
+        return Data(None if declared.bins is None else len(declared.bins), None, declared.every, unit)
+    domain = Domain.of_bins(declared.bins)
+    return Data(len(domain), dict(zip(domain.attributes, domain.shape, strict=True)), declared.every, unit)
+
+
+def _bounds(declared: Declared) -> Bounds:
+    checked = CHECKED_IN_ALL * isinstance(declared.model, MContext)
+    told = (NOT_CHECKED + checked, LATE) if declared.size is None else (once.NOT_CHECKED, once.LATE)
+    return Bounds(declared.model.per_unit, told[0], None, told[1], declared.missing_units)
+
+
+def _public(declared: Declared) -> tuple[str, ...]:
+    if declared.size is not None:
+        return once.public(declared.size)
+    return (*PUBLIC, *([PRESENCE_IS_PUBLIC] if isinstance(declared.model, MContext) else []))

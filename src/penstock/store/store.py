@@ -25,6 +25,8 @@ ROOM_PER_BIN = 64
 UNKNOWN = bytes(32)  # a link that no record has
 SOME_GONE = "0" * 16  # the mark of streams that may be missing from a store that was adopted without its head file
 
+ORDER = {"mechanism": 0, "bins": 2}  # of what is compared: the rest follows from the first, the last from the rest
+
 Admission = Callable[[list[Declaration]], None]
 
 
@@ -193,9 +195,10 @@ class Store(Holding):
 def require_same(name: str, known: Declaration, now: Declaration) -> None:
     """Refuse to go on with a stream under another law, another mechanism or other bins.
 
-    Of a mechanism's parameters only those are declared that are not as usual.
+    Of a mechanism's parameters only those are declared that are not as usual. What differs because something else does
+    is not what is told.
     """
-    for field in sorted(known.keys() | now.keys()):
+    for field in sorted(known.keys() | now.keys(), key=lambda field: (ORDER.get(field, 1), field)):
         before, after = known.get(field), now.get(field)
         if before != after and isinstance(before, dict) and isinstance(after, dict):
             require_same(name, before, after)

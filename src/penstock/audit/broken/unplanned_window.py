@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from penstock.allocation import plan
 from penstock.audit.permissive import Unbound
 from penstock.types import Release, Snapshot
 
@@ -18,4 +19,5 @@ class UnplannedWindow(Unbound):
     def decide(self, snapshot: Snapshot) -> Release:
         """All units weigh the same. The first one lies in the first window only, so that nothing keeps it small."""
         epsilon, window = self.model.epsilon, self.model.window
-        return self.publish(snapshot, epsilon / window if snapshot.t > 1 else epsilon)
+        planned = plan([1] * window, window, epsilon).budgets
+        return self.publish(snapshot, planned[snapshot.t % window] if snapshot.t > 1 else epsilon)
