@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-import clarabel
+import clarabel  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,6 +22,8 @@ from penstock.types import Floats
 POWERS: dict[Error, int] = {"squared": 2, "absolute": 1}
 ERRORS: list[Error] = list(POWERS)
 BOTH = pytest.mark.parametrize("error", ERRORS)
+fixed = settings(derandomize=True, deadline=None, max_examples=60)
+few = settings(fixed, max_examples=15)
 MODELS: list[Callable[[Epsilon, int], PrivacyModel]] = [
     lambda epsilon, window: WEvent(epsilon=epsilon, w=window),
     lambda epsilon, window: DeltaNeighbourhood(epsilon=epsilon, steps=window),
@@ -73,7 +75,7 @@ def ascended(weights: Floats, window: int, power: int) -> Floats:
         if np.abs(of_units - before).max() <= 1e-13 * of_units.max():
             break
     shares: Floats = (power * weights / of_units) ** (1 / (power + 1))
-    return shares / max(shares[units].sum() for units in windows)
+    return shares / float(max(shares[units].sum() for units in windows))
 
 
 def filling(weights: Floats, rest: Floats, power: int) -> float:
@@ -110,7 +112,8 @@ def by_cones(weights: Floats, window: int, power: int) -> float:
     nothing, constraints = sparse.csc_matrix((2 * n, 2 * n)), sparse.csc_matrix(sparse.vstack(cones))
     solution = clarabel.DefaultSolver(nothing, cost, constraints, np.array(right), kinds, settings).solve()
     assert str(solution.status) == "Solved"
-    return float(solution.obj_val) * window**power
+    best: float = solution.obj_val * window**power
+    return best
 
 
 def value(weights: Floats, shares: Sequence[float] | Floats, error: Error) -> float:
@@ -119,6 +122,7 @@ def value(weights: Floats, shares: Sequence[float] | Floats, error: Error) -> fl
 
 
 @BOTH
+@fixed
 @given(weights=st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20), epsilon=st.sampled_from(["0.1", "1", "7.5"]))
 def test_one_window_is_shared_in_proportion_to_roots(weights: list[float], epsilon: str, error: Error) -> None:
     made, power = plan(weights, len(weights), epsilon, error=error), POWERS[error]
@@ -128,6 +132,7 @@ def test_one_window_is_shared_in_proportion_to_roots(weights: list[float], epsil
 
 
 @BOTH
+@fixed
 @given(period=st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=8), times=st.integers(1, 5))
 def test_whole_periods_as_long_as_the_window_repeat_its_shares(period: list[float], times: int, error: Error) -> None:
     once = plan(period, len(period), 1, error=error).shares
@@ -173,6 +178,7 @@ def test_one_heavy_unit_among_equal_ones(heavy: float, error: Error) -> None:
 
 
 @BOTH
+@fixed
 @given(asked=questions())
 def test_a_plan_shows_how_good_it_is(asked: tuple[Floats, int], error: Error) -> None:
     weights, window = asked
@@ -185,6 +191,7 @@ def test_a_plan_shows_how_good_it_is(asked: tuple[Floats, int], error: Error) ->
 
 
 @BOTH
+@fixed
 @given(asked=questions(), data=st.data())
 def test_no_other_shares_are_better_than_the_bound(
     asked: tuple[Floats, int], data: st.DataObject, error: Error
@@ -198,7 +205,7 @@ def test_no_other_shares_are_better_than_the_bound(
 
 
 @BOTH
-@settings(max_examples=15, deadline=None)
+@few
 @given(weights=st.lists(st.floats(1e-1, 1e2), min_size=2, max_size=6), data=st.data())
 def test_coordinate_ascent_finds_the_same(weights: list[float], data: st.DataObject, error: Error) -> None:
     window = data.draw(st.integers(1, len(weights)))
@@ -257,6 +264,7 @@ def test_what_weighs_little_is_planned_as_well_as_what_weighs_much(error: Error)
 
 
 @pytest.mark.parametrize("law", MODELS)
+@fixed
 @given(asked=questions(), nano=st.integers(10**7, 10**15), error=st.sampled_from(ERRORS))
 def test_a_ledger_never_refuses_a_plan(
     law: Callable[[Epsilon, int], PrivacyModel], asked: tuple[Floats, int], nano: int, error: Error
@@ -268,7 +276,7 @@ def test_a_ledger_never_refuses_a_plan(
     assert max(made.window_sums()).nano >= nano - 2 * window - 1e-6 * nano  # and little is left over by rounding
 
 
-@settings(max_examples=60)
+@fixed
 @given(asked=questions(), data=st.data(), error=st.sampled_from(ERRORS))
 def test_a_plan_goes_on_from_what_was_spent(asked: tuple[Floats, int], data: st.DataObject, error: Error) -> None:
     weights, window = asked

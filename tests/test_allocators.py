@@ -1,8 +1,13 @@
-"""Budgets one unit at a time: whatever comes, no window is overspent, and the guarantees against the best plan hold."""
+"""Budgets one unit at a time: whatever comes, no window is overspent, and the guarantees against the best plan hold.
 
+Last, ``python -m penstock.bench.allocators``, which measures how near they come to the best plan.
+"""
+
+import json
 import math
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.allocation import Allocator, Error, PredictAndHedge, TopUp, UniformShares, plan
+from penstock.bench import allocators as command
+from penstock.bench.allocators import RISING, Trial
 from penstock.codec import decode, encode
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BadState
@@ -19,6 +26,7 @@ from penstock.models import DeltaNeighbourhood, WEvent
 POWERS: dict[Error, int] = {"squared": 2, "absolute": 1}
 ERRORS: list[Error] = list(POWERS)
 BOTH = pytest.mark.parametrize("error", ERRORS)
+fixed = settings(derandomize=True, deadline=None, max_examples=60)
 ROUNDED = 1 + 1e-6  # budgets are whole numbers of nano-epsilon
 
 WEIGHTS = st.lists(st.one_of(st.just(0.0), st.just(1.0), st.floats(1e-3, 1e3)), min_size=1, max_size=24)
@@ -31,7 +39,7 @@ def foretold(weights: Sequence[float]) -> Callable[[int, int], list[float]]:
 
 
 @st.composite
-def allocators(draw: st.DrawFn) -> Made:
+def rules(draw: st.DrawFn) -> Made:
     """Any allocator, whose predictions have nothing to do with what comes."""
     predicted = draw(st.lists(st.floats(1e-3, 1e3), min_size=12, max_size=30))
     part = draw(st.sampled_from([0.1, 0.5, 1.0]))
@@ -57,9 +65,9 @@ def ratio(allocator: Allocator, weights: Sequence[float]) -> float:
     return error_of(budgets, weights, allocator.error) / best.bound
 
 
-@settings(max_examples=80, deadline=None)
+@fixed
 @given(
-    made=allocators(),
+    made=rules(),
     weights=WEIGHTS,
     window=st.integers(1, 12),
     nano=st.integers(1, 10**15),
@@ -82,7 +90,7 @@ def test_a_ledger_never_refuses_whatever_comes(
     assert all(ledger.audit().holds for ledger in ledgers)
 
 
-@settings(deadline=None)
+@fixed
 @given(weights=WEIGHTS.filter(any), data=st.data(), error=st.sampled_from(ERRORS))
 def test_equal_shares_are_never_worse_than_the_window_allows(
     weights: list[float], data: st.DataObject, error: Error
@@ -91,7 +99,7 @@ def test_equal_shares_are_never_worse_than_the_window_allows(
     assert ratio(UniformShares(window, 1, error), weights) <= window ** POWERS[error] * ROUNDED
 
 
-@settings(deadline=None)
+@fixed
 @given(
     weights=WEIGHTS.filter(any),
     data=st.data(),
@@ -121,7 +129,7 @@ def test_units_past_the_predictions_have_the_hedge() -> None:
     assert allocator.next(0) == Epsilon(0)
 
 
-@settings(max_examples=50, deadline=None)
+@fixed
 @given(
     weights=WEIGHTS,
     predicted=WEIGHTS,
@@ -145,7 +153,7 @@ def test_the_floor_is_always_left(
         spent.append(budget.nano)
 
 
-@settings(max_examples=40, deadline=None)
+@fixed
 @given(weights=WEIGHTS.filter(any), predicted=WEIGHTS, data=st.data(), error=st.sampled_from(ERRORS))
 def test_topping_up_is_bounded_by_its_floor(
     weights: list[float], predicted: list[float], data: st.DataObject, error: Error
@@ -187,8 +195,8 @@ def test_a_heavier_unit_than_expected_gets_more() -> None:
     assert surprised.cap >= surprised.floor == Epsilon("0.05")
 
 
-@settings(max_examples=40, deadline=None)
-@given(made=allocators(), weights=WEIGHTS, window=st.integers(1, 12), data=st.data())
+@fixed
+@given(made=rules(), weights=WEIGHTS, window=st.integers(1, 12), data=st.data())
 def test_a_restart_changes_nothing(made: Made, weights: list[float], window: int, data: st.DataObject) -> None:
     whole, first = made(window, Epsilon(1), "squared"), made(window, Epsilon(1), "squared")
     stopped = data.draw(st.integers(0, len(weights)))
@@ -238,3 +246,71 @@ def test_a_state_is_taken_up_by_its_own_kind_only() -> None:
 def test_what_cannot_be_allocated_is_refused(make: Callable[[], object], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         make()
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    few = {name: command.STREAMS[name] for name in ("Mondays only", "lognormal, sigma 2")}
+    sizes = {"WINDOW": 8, "UNITS": 20, "LONG_WINDOW": 10, "LONG_UNITS": 100}
+    for name, value in (sizes | {"STREAMS": few, "LONG_STREAMS": few}).items():
+        monkeypatch.setattr(command, name, value)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("small")
+def test_ratios_are_shown_written_and_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    marks = "".join(f"before\n<!-- begin: {name} -->\nold\n<!-- end: {name} -->\n" for name in command.TABLES)
+    Path("page.md").write_text(marks, encoding="utf-8")
+    assert command.main(["--workers", "1", "--write", "page.md", "--json", "kept.json"]) == 0
+    shown, page = capsys.readouterr().out, Path("page.md").read_text(encoding="utf-8")
+    for name in (*command.STREAMS, *command.PREDICTIONS, *command.RULES, RISING):
+        assert name in shown
+        assert name in page
+    assert "no rule can promise less than 64 on every stream" in shown
+    assert "old" not in page
+    assert "nan" not in shown + page
+    kept = json.loads(Path("kept.json").read_text(encoding="utf-8"))
+    assert len(kept["plans"]) == len(command.LONG_STREAMS) * len(POWERS)
+    assert all(0 <= each["gap"] <= 1e-9 and each["equal"] >= 1 - 1e-9 for each in kept["plans"])
+    for each in kept["ratios"]:
+        right = each["predictions"] == "right"
+        promised = {"equal shares": 8, "predict and hedge": 2 if right else 16, "top up": 16}.get(each["rule"])
+        if promised:
+            assert 1 - 1e-9 <= each["ratio"] <= promised ** POWERS[each["error"]] * ROUNDED
+
+
+@BOTH
+@pytest.mark.usefixtures("small")
+def test_rising_weights_show_that_no_rule_can_promise_less(error: Error) -> None:
+    """Equal shares meet the bound, because whatever weight comes last is all that counts."""
+    least = 8 ** POWERS[error]
+    assert Trial("equal shares", RISING, "right", error, seed=1).ratio() == pytest.approx(least, rel=1e-3)
+    assert Trial("top up", RISING, "backwards", error, seed=1).ratio() > least
+
+
+@pytest.mark.usefixtures("small")
+def test_predictions_are_what_they_are_called() -> None:
+    right, noisy, backwards = (
+        Trial("predict and hedge", "Mondays only", kind, "squared", seed=1).ratio() for kind in command.PREDICTIONS
+    )
+    assert 1 < right < backwards
+    assert noisy not in (right, backwards)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--workers", "0"], "--workers must be a whole number of 1 or more"),
+        (["--seed", "-1"], "--seed must be 0 or more"),
+        (["--write", "nowhere.md"], "there is no page nowhere.md"),
+        (["--json", "nowhere/kept.json"], "its folder does not exist"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main(arguments) == 2
+    assert said in capsys.readouterr().err

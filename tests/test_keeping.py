@@ -32,7 +32,7 @@ ALL = [
     static.SortedPoints(group=7),
     static.CumulativeHistogram(),
     static.PlainHistogram(),
-    static.PlainHistogram(method="quadtree(split=4)"),
+    static.PlainHistogram(histogram="quadtree(split=4)"),
     static.Median(),
 ]
 POINTS = ("intent", "draw", "write", "commit", "head")
@@ -333,7 +333,7 @@ def test_a_key_is_changed_and_lost_without_harm(tmp_path: Path) -> None:
 
 
 def test_what_was_measured_how_is_told_with_the_release(tmp_path: Path) -> None:
-    tree = static.PlainHistogram(method="quadtree")
+    tree = static.PlainHistogram(histogram="quadtree")
     release = published(tmp_path / "db", tree, law=PLANE, points=points(np.ones((40, 2)), PLANE))
     assert release.mechanism == "PlainHistogram by quadtree 5x4"
     assert ps.asking.count(release, np.arange(20) < 4).low is not None

@@ -43,8 +43,8 @@ ALL: list[Publication] = [
     SortedPoints(group=3),
     CumulativeHistogram(),
     PlainHistogram(),
-    PlainHistogram(method="quadtree(split=4)"),
-    PlainHistogram(method="adaptive"),
+    PlainHistogram(histogram="quadtree(split=4)"),
+    PlainHistogram(histogram="adaptive"),
     Median(),
 ]
 TEN = "0..10/1"
@@ -134,7 +134,7 @@ def test_without_noise_it_is_the_truth(values: list[float], group: int) -> None:
     assert told(values, SortedPoints()).values.tolist() == held.tolist()
     grouped = told(values, SortedPoints(group=group)).values
     assert grouped.tolist() == np.repeat(np.rint(means), group)[: len(held)].tolist()
-    for publication in (CumulativeHistogram(), PlainHistogram(), PlainHistogram(method="quadtree")):
+    for publication in (CumulativeHistogram(), PlainHistogram(), PlainHistogram(histogram="quadtree")):
         assert told(values, publication).values.tolist() == counts.tolist()
     assert told(values, Median()).values.tolist() == [held[math.ceil(len(held) / 2) - 1]]
 

@@ -150,9 +150,13 @@ class Grid:
     @property
     def line(self) -> Axis:
         """The only axis, or a refusal."""
+        self.require_line()
+        return self.axes[0]
+
+    def require_line(self) -> None:
+        """Refuse a plane."""
         if len(self.axes) != 1:
             raise BadInput("points are in order along one axis only; of points in a plane publish a histogram.")
-        return self.axes[0]
 
     def cell_of(self, values: ArrayLike) -> Ints:
         """The number of the cell of each point; a point is a number, or a row of as many as there are axes."""

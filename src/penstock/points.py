@@ -21,7 +21,7 @@ from penstock.grid import Grid
 from penstock.models import PrivacyModel
 from penstock.noise.cauchy import Bounds, calibrated
 from penstock.noise.digits import exp_interval
-from penstock.queries import Bins, Groups, Query
+from penstock.queries import Bins, Groups, Query, require_width
 from penstock.spatial import SpatialNeighbourhood
 from penstock.types import Floats, Ints, Snapshot
 
@@ -98,6 +98,7 @@ class CellSums(PointQuery):
     def __init__(self, cells: int, labels: ArrayLike | None = None) -> None:
         self.cells = in_a_row(cells)
         self.groups = Groups(np.arange(cells) if labels is None else labels)
+        require_width("the list of labels", self.groups.labels, cells)
         self.content = (self.groups.labels,)
 
     def sensitivity(self, model: PrivacyModel) -> int:

@@ -1,6 +1,7 @@
 """``python -m penstock.bench.allocators``: how near budgets come to the best plan if weights are not known beforehand.
 
-Errors are weighted errors over what no plan could be below that knew all weights. Last, how long the best plan takes.
+Errors are weighted errors over what no plan could be below that knew all weights; they are endless if a unit that
+weighs something got nothing, because less than a billionth was left for it. Last, how long the best plan takes.
 ``--write PAGE`` puts the tables into their places on a page, ``--json FILE`` keeps the figures.
 """
 
@@ -35,7 +36,6 @@ TRUST = FLOOR = 0.5
 POWERS: dict[Error, int] = {"squared": 2, "absolute": 1}
 RISING = "rising, stopped at the worst"
 ORDERS = 96  # of magnitude that rising weights cover
-HUGE = 1e6  # a ratio that nobody compares digit by digit
 TABLES = (*POWERS, "plans")
 
 Kind = Callable[[np.random.Generator, int], Floats]
@@ -141,8 +141,10 @@ class Found(NamedTuple):
 
     def _of_ratios(self, error: Error, style: box.Box) -> Table:
         most = WINDOW ** POWERS[error]
-        title = f"{error} error over the best plan's; no rule can promise less than {most:,} on every stream"
-        table = ruled(title.capitalize(), ["weights", "predictions", *RULES], style, words=2)
+        title = (
+            f"{error.capitalize()} error over the best plan's; no rule can promise less than {most:,} on every stream"
+        )
+        table = ruled(title, ["weights", "predictions", *RULES], style, words=2)
         rows = {trial[1:3]: trial for trial in self.ratios if trial.error == error}
         for (stream, predictions), trial in rows.items():
             cells = [self.ratios.get(trial._replace(rule=rule)) for rule in RULES]
@@ -169,8 +171,8 @@ def _promised(power: int, window: int, hedged: float) -> list[str]:
 
 def _shown(ratio: float) -> str:
     if math.isinf(ratio):
-        return "endless"
-    return f"{ratio:.1g}" if ratio >= HUGE else f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.3g}"
+        return "endless"  # a unit that weighs something got nothing
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.2f}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

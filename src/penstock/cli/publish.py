@@ -148,7 +148,7 @@ def _publication(what: str, method: str | None, group: int | None, *, plane: boo
     chosen = method or (IN_A_PLANE if plane else CUMULATIVE)
     if chosen.partition("(")[0].strip().lower() not in METHODS:
         raise BadInput(f"a histogram is made by one of {', '.join(METHODS)}; got {chosen!r}.{nearest(chosen, METHODS)}")
-    return CumulativeHistogram() if chosen.lower() == CUMULATIVE else PlainHistogram(method=chosen)
+    return CumulativeHistogram() if chosen.lower() == CUMULATIVE else PlainHistogram(histogram=chosen)
 
 
 @dataclass(frozen=True)

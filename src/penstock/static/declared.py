@@ -21,11 +21,8 @@ from penstock.store.scribe import declared
 
 ONCE = "once"
 MOST_NUMBERS = 2**22  # each is kept with its name
-IN_ORDER = (SortedPoints, Median)
 COUNTING = (CumulativeHistogram, PlainHistogram)
 PUBLICATIONS: dict[str, type[Publication]] = {kind.__name__: kind for kind in (SortedPoints, *COUNTING, Median)}
-
-SAID = {"method": "histogram"}  # what mechanisms call it
 
 Declaration = Mapping[str, Any]
 
@@ -39,8 +36,6 @@ def declaration_of(
         raise BadInput(f"a store keeps {MOST_NUMBERS} bins of a publication at most; use larger steps.")
     if isinstance(publication, SortedPoints) and size > MOST_NUMBERS:
         raise BadInput(f"a store keeps {MOST_NUMBERS} points of a publication at most; publish a histogram of them.")
-    if isinstance(publication, IN_ORDER):
-        _ = grid.line  # or a refusal
     names = publication.names(grid, size)
     common = declared(type(publication), _parameters(publication, grid), law, names, ONCE)
     return common | {"size": size, "columns": list(columns)}
@@ -48,14 +43,13 @@ def declaration_of(
 
 def _parameters(publication: Publication, grid: Grid) -> dict[str, Any]:
     """As the mechanisms of streams declare theirs, so that whoever asks the release knows how it was measured."""
-    told = {SAID.get(name, name): value for name, value in publication.parameters.items()}
     planar = isinstance(publication, PlainHistogram) and len(grid.axes) > 1
-    return told | ({"shape": list(grid.shape)} if planar else {})
+    return publication.parameters | ({"shape": list(grid.shape)} if planar else {})
 
 
 def usual_parameters(kind: type[Publication]) -> dict[str, Any]:
     """What a publication is made with if nobody says else, as it would be declared."""
-    usual = {SAID.get(each.name, each.name): each.default for each in fields(kind)}
+    usual = {each.name: each.default for each in fields(kind)}
     return {name: str(value) if isinstance(value, Histogram) else value for name, value in usual.items()}
 
 
@@ -74,6 +68,5 @@ def publication_of(declaration: Declaration) -> Publication:
     kind = PUBLICATIONS.get(declaration["mechanism"])
     if kind is None:
         raise BadInput(f"{declaration['mechanism']} is no publication that this installation knows; use its own code.")
-    told = declaration["parameters"]
-    own = {each.name: SAID.get(each.name, each.name) for each in fields(kind)}
-    return kind(**{name: told[said] for name, said in own.items() if said in told})
+    own = [each.name for each in fields(kind)]
+    return kind(**{name: value for name, value in declaration["parameters"].items() if name in own})

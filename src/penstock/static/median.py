@@ -33,6 +33,7 @@ class Median(Publication):
     proven_for: ClassVar = (SpatialNeighbourhood,)
 
     def names(self, grid: Grid, size: int) -> tuple[str, ...]:
+        grid.require_line()
         return ("median",)
 
     def found(self, curator: Curator, points: Points) -> Found:

@@ -21,15 +21,15 @@ class PlainHistogram(Publication):
     """Publish how many points lie in each cell, as under the standard neighbourhood.
 
     However short a move, it can lead into another cell, so a small radius buys nothing here. In a plane there is
-    nothing better; ``method="quadtree"`` is good for large areas.
+    nothing better; ``histogram="quadtree"`` is good for large areas.
     """
 
     proven_for: ClassVar = (SpatialNeighbourhood,)
 
-    method: Histogram | str = Laplace()
+    histogram: Histogram | str = Laplace()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "method", histogram_of(self.method))
+        object.__setattr__(self, "histogram", histogram_of(self.histogram))
         super().__post_init__()
 
     def names(self, grid: Grid, size: int) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ class PlainHistogram(Publication):
 
     def found(self, curator: Curator, points: Points) -> Found:
         e = curator.model.epsilon
-        return Found(*histogram_of(self.method).measure(curator.cells(points, e), points.grid.shape, e))
+        return Found(*histogram_of(self.histogram).measure(curator.cells(points, e), points.grid.shape, e))
 
     def told(self, values: Ints, grid: Grid) -> list[dict[str, float | int]]:
         return bins_of(values, grid)

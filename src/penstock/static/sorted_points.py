@@ -46,6 +46,7 @@ class SortedPoints(Publication):
         at_least_one("group", self.group)
 
     def names(self, grid: Grid, size: int) -> tuple[str, ...]:
+        grid.require_line()
         return tuple(f"point {i}" for i in range(1, size + 1))
 
     def found(self, curator: Curator, points: Points) -> Found:

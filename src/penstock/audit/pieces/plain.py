@@ -12,5 +12,3 @@ class PlainAlone(Once):
     """A plain histogram of points, as published once."""
 
     kind: ClassVar = PlainHistogram
-
-    method: str = "laplace"

@@ -51,7 +51,7 @@ def plain(kind: str, step: Fraction, epsilon: str) -> FromBins:
 
 def tree(kind: str, method: Histogram, epsilon: str) -> FromBins:
     """A method that measures larger parts, too."""
-    return FromBins(kind, static.PlainHistogram(method=method), TREE, epsilon=epsilon, times=TIMES)
+    return FromBins(kind, static.PlainHistogram(histogram=method), TREE, epsilon=epsilon, times=TIMES)
 
 
 def cumulative(kind: str, radius: str, epsilon: str, part: Fraction = PARTS[2]) -> FromBins:

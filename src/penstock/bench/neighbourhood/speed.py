@@ -46,7 +46,7 @@ def _works(values: Floats) -> dict[str, Callable[[], object]]:
         "the same, points on the grid's edges": partial(_points, np.round(values, PLACES), STEP),
         "the same, grid 1/3000": partial(_points, values, "1/3000"),
         "plain histogram, 1,000 bins": partial(_published, coarse, static.PlainHistogram()),
-        "quadtree, 1,024 bins": partial(_published, tree, static.PlainHistogram(method="quadtree")),
+        "quadtree, 1,024 bins": partial(_published, tree, static.PlainHistogram(histogram="quadtree")),
         "cumulative histogram, 1,000 bins": partial(_published, coarse, static.CumulativeHistogram()),
         "cumulative histogram, 100,000 bins": partial(_published, many, static.CumulativeHistogram()),
         "sorted points": partial(_published, fine, points()),
