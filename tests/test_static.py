@@ -1,5 +1,6 @@
 """What is published about points: exact without noise, in order, inside the domain, paid for, and no more than that."""
 
+import json
 import math
 from contextlib import suppress
 from pathlib import Path
@@ -264,8 +265,7 @@ def test_noise_at_the_ends_is_as_wide_as_it_is_said_to_be() -> None:
 
 @pytest.mark.parametrize("publication", ALL, ids=repr)
 def test_parameters_are_read_as_they_are_written(publication: Publication) -> None:
-    assert type(publication)(**publication.parameters) == publication
-    assert all(isinstance(value, (int, str)) for value in publication.parameters.values())
+    assert type(publication)(**json.loads(json.dumps(publication.parameters))) == publication
 
 
 @pytest.mark.parametrize("group", [0, -1, 1.5, True, "2", 2**60])
@@ -274,13 +274,12 @@ def test_other_groups_are_refused(group: Any) -> None:
         SortedPoints(group=group)
 
 
-@pytest.mark.parametrize("text", ["v\n{}\n{}\n", '{{"v": {}}}\n{{"v": {}}}\n'], ids=["csv", "jsonl"])
-def test_numbers_of_a_file_that_are_no_floats_are_snapped_exactly_or_refused(tmp_path: Path, text: str) -> None:
-    """They lie less than a step apart, and may not come to lie two cells apart."""
-    path, low = tmp_path / ("p.csv" if text[0] == "v" else "p.jsonl"), 2**59 + 3
-    path.write_text(text.format(576460752303474466, 576460752303475392))
+def test_numbers_of_a_file_that_floats_do_not_hold_are_snapped_exactly_or_refused(tmp_path: Path) -> None:
+    """They lie less than a step apart, and may not come to lie two cells apart: the radius would not be kept."""
+    (tmp_path / "p.csv").write_text("v\n1000000000000.5899043\n1000000000000.5908825\n")
+    grid = Grid.of("1000000000000..1000000000001/0.001")
     with suppress(BadInput):
-        assert Grid.of(f"{low}..{low + 100_000}/1000").cell_of(read_points(path).values).tolist() == [50, 51]
+        assert grid.cell_of(read_points(tmp_path / "p.csv").values).tolist() == [589, 590]
 
 
 @pytest.mark.parametrize("kind", [SortedPoints, CumulativeHistogram, PlainHistogram, Median])

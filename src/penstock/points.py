@@ -45,11 +45,7 @@ class Points(Snapshot):
     grid: Grid
 
     def __init__(self, values: ArrayLike, grid: Grid | str, *, size_is_public: bool = False, label: str = "") -> None:
-        if not size_is_public:
-            raise BadInput(
-                "the number of points is published with them; declare that it is public: size_is_public=True"
-                " (--size-is-public). If it is not, publish a histogram under another model."
-            )
+        require_public(size_is_public)
         snapped = Grid.of(grid)
         super().__init__(1, np.sort(snapped.cell_of(values)), label=label)
         object.__setattr__(self, "grid", snapped)
@@ -59,6 +55,15 @@ class Points(Snapshot):
 
     def __repr__(self) -> str:
         return f"Points(size={self.bins}, grid={self.grid}, sealed)"
+
+
+def require_public(size: bool) -> None:
+    """Refuse points whose number nobody has declared to be public."""
+    if not size:
+        raise BadInput(
+            "the number of points is published with them; declare that it is public: size_is_public=True"
+            " (--size-is-public). If it is not, publish a histogram under another model."
+        )
 
 
 class PointQuery(Query):

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from penstock.cli import once, once_picture, options
-from penstock.cli.console import as_json, messages, reader_may_leave
+from penstock.cli.console import as_json, messages, progress, reader_may_leave
 from penstock.cli.gridding import ends_of, gridded
 from penstock.cli.once import Told
 from penstock.cli.opening import name_of, require_meant, require_people, warn_of
@@ -21,6 +21,7 @@ from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.histograms.catalogue import HISTOGRAMS
 from penstock.parameters import nearest
+from penstock.points import require_public
 from penstock.static import (
     CumulativeHistogram,
     Keeper,
@@ -121,7 +122,9 @@ def publish(
     declaration_of(publication, law, 1)  # refused now, before anything is read
     place = Place(file, store, stream or "", key, head, population, population_epsilon)
     place.require_usable(output, to, drawn=what != "median" and len(ends) <= 2)
-    read = read_points(file, column, axes=len(ends), form=input_format)
+    require_public(size_is_public)
+    with progress("Reading, point") as show:
+        read = read_points(file, column, axes=len(ends), form=input_format, show=show)
     points = Points(read.values, law.snapped_to, size_is_public=size_is_public)
     found, again = place.published(publication, law, read, points, output)
     with reader_may_leave():

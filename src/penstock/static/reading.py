@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock.errors import BadInput, BadRow
+from penstock.grid import SURE_DIGITS
 from penstock.parameters import nearest
 from penstock.streams.files import format_of
 from penstock.streams.frames import open_parquet
@@ -23,6 +25,7 @@ from penstock.types import Floats
 
 MOST_SHOWN = 12  # columns in a message
 
+SHOWN_EVERY = 10_000
 Rows = Iterator[tuple[int, list[float | None]]]  # number of the row, and its numbers; None for what is none
 
 
@@ -66,11 +69,18 @@ class Table:
         return ", ".join(f'"{name}"' for name in self.columns[:MOST_SHOWN]) + more
 
 
-def read_points(path: str | Path, columns: Sequence[str] = (), *, axes: int = 1, form: str | None = None) -> Read:
+def read_points(
+    path: str | Path,
+    columns: Sequence[str] = (),
+    *,
+    axes: int = 1,
+    form: str | None = None,
+    show: Callable[[int], None] = lambda number: None,
+) -> Read:
     """The points in a file (CSV, JSONL or Parquet, by its ending), or on standard input ("-").
 
     ``columns`` names a column for each axis; a file with one column of numbers need not be told. A cell that is no
-    number is refused by the number of its line, and never shown.
+    number is refused by the number of its line, and never shown. ``show`` is told now and then how many were read.
     """
     with closing(_opened(str(path), form)) as table:
         chosen = table.chosen(columns, axes)
@@ -78,8 +88,10 @@ def read_points(path: str | Path, columns: Sequence[str] = (), *, axes: int = 1,
         for place, cells in table.rows(chosen):
             if None in cells:
                 where = f'{table.name}, {table.called} {place}, column "{chosen[cells.index(None)]}"'
-                raise BadRow(f"{where}: a point is a finite number; mend the cell and run again.")
+                raise BadRow(f"{where}: a point is a finite number of 15 digits, or of those a float has; mend it.")
             values.append(cells)
+            if not len(values) % SHOWN_EVERY:
+                show(len(values))
     if not values:
         raise BadInput(f"{table.name} holds no points; there must be one at least.")
     return Read(chosen, np.array(values, np.float64))
@@ -105,7 +117,12 @@ def as_finite(cell: Any) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     odd = isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell)  # which Python would let pass
-    return None if odd or not math.isfinite(value) else value
+    return None if odd or not math.isfinite(value) or not _is_held(cell, value) else value
+
+
+def _is_held(cell: Any, value: float) -> bool:
+    """Whether a float is written as the number that the text says: else two that lie near might be snapped apart."""
+    return not isinstance(cell, str) or len(cell) <= SURE_DIGITS or Decimal(cell.strip()) == Decimal(repr(value))
 
 
 def _is_cell(name: str) -> bool:
