@@ -177,15 +177,21 @@ def test_who_knows_the_future_is_near_the_best_plan(error: Error) -> None:
 
 
 def test_a_plan_is_kept_while_predictions_are_right() -> None:
-    """It reaches two windows ahead and is made anew when one is left."""
-    weights, made = np.random.default_rng(1).random(40).tolist(), []
+    """It reaches two windows ahead and is made anew when one is left. What was saved on the way stays as it was."""
+    weights, saved = np.random.default_rng(1).random(40).tolist(), []
     allocator = TopUp(5, 1, predict=foretold(weights), floor=0)
-    for weight in weights[:10]:
+    for weight in [*weights[:10], weights[10] + 1, weights[11]]:  # nobody has expected the last but one
         allocator.next(weight)
-        made.append(len(allocator.save()["planned"]))
-    assert made == [9, 8, 7, 6, 5, 9, 8, 7, 6, 5]
-    allocator.next(weights[10] + 1)  # nobody has expected that
-    assert len(allocator.save()["planned"]) == 9
+        saved.append(allocator.save())
+    assert [len(state["planned"]) for state in saved] == [9, 8, 7, 6, 5, 9, 8, 7, 6, 5, 9, 8]
+    assert [len(state["weights"]) for state in saved] == [9, 8, 7, 6, 5, 9, 8, 7, 6, 5, 9, 8]
+
+
+def test_a_plan_that_could_not_be_kept_to_is_made_anew() -> None:
+    """The first unit weighs so little beside others that the floor is more than its share."""
+    allocator = TopUp(5, 1, predict=foretold([1.0, 1e6, 1.0] * 10))
+    assert allocator.next(1.0) == allocator.floor
+    assert not allocator.save()["planned"]
 
 
 def test_a_heavier_unit_than_expected_gets_more() -> None:
@@ -202,10 +208,11 @@ def test_a_restart_changes_nothing(made: Made, weights: list[float], window: int
     stopped = data.draw(st.integers(0, len(weights)))
     expected = [whole.next(weight) for weight in weights]
     budgets = [first.next(weight) for weight in weights[:stopped]]
-    second = made(window, Epsilon(1), "squared")
-    second.load(decode(encode(first.save())))
+    saved = first.save()
     for weight in weights[stopped:]:
-        first.next(weight)  # what was saved is a copy
+        first.next(weight)  # which changes nothing of what was saved
+    second = made(window, Epsilon(1), "squared")
+    second.load(decode(encode(saved)))
     assert budgets + [second.next(weight) for weight in weights[stopped:]] == expected
     assert second.save() == whole.save()
 

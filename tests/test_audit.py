@@ -242,7 +242,7 @@ def test_words() -> None:
     assert verdict().word == "tight"
     assert verdict(lower=1.5).word == "weak"
     assert verdict(lower=1.5).vacuous
-    assert verdict(lower=1.5, remark="it is known why").word == "weak"
+    assert verdict(lower=1.5, remark="it is known why").word == "explained"
     assert verdict(lower=2.0).word == "tight"
     assert verdict(lower=2.001).word == "EXCEEDED"
     assert verdict(largest=2.1).word == "EXCEEDED"

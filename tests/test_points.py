@@ -114,9 +114,11 @@ def test_it_lasts_for_one_unit() -> None:
 def test_several_publications_share_a_population() -> None:
     people = Population("people", epsilon=1)
     Curator(law(epsilon="0.6"), 1, population=people)
-    Curator(law(3, "0..100/1", epsilon="0.4"), 9, population=people)
+    Curator(law(2, "0..100/1", epsilon="0.4"), 9, population=people)
     with pytest.raises(PenstockError, match="left"):
         Curator(law(epsilon="1e-9"), 1, population=people)
+    with pytest.raises(PenstockError, match="and radius; use another population"):
+        Curator(law(3, epsilon="1e-9"), 1, population=people)
     with pytest.raises(PenstockError, match="one kind of model"):
         Curator(EventLevel(epsilon="1e-9", neighbours="replace"), 1, population=people)
 

@@ -2,11 +2,13 @@
 
 import json
 import math
-from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +17,7 @@ from scipy.optimize import isotonic_regression
 from penstock.checks.witness import Witness
 from penstock.curator import Curator
 from penstock.epsilon import Epsilon
-from penstock.errors import BadInput, BudgetExceeded
+from penstock.errors import BadInput, BadRow, BudgetExceeded
 from penstock.grid import MOST_CELLS, Grid
 from penstock.ledger import Population
 from penstock.models import EventLevel
@@ -274,12 +276,18 @@ def test_other_groups_are_refused(group: Any) -> None:
         SortedPoints(group=group)
 
 
-def test_numbers_of_a_file_that_floats_do_not_hold_are_snapped_exactly_or_refused(tmp_path: Path) -> None:
-    """They lie less than a step apart, and may not come to lie two cells apart: the radius would not be kept."""
-    (tmp_path / "p.csv").write_text("v\n1000000000000.5899043\n1000000000000.5908825\n")
-    grid = Grid.of("1000000000000..1000000000001/0.001")
-    with suppress(BadInput):
-        assert grid.cell_of(read_points(tmp_path / "p.csv").values).tolist() == [589, 590]
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_numbers_of_a_file_that_floats_do_not_hold_are_refused(ending: str, tmp_path: Path) -> None:
+    """They lie 1 apart, and their floats nearly 2: snapped from those, they would lie two cells apart."""
+    path, cells = tmp_path / f"points.{ending}", ["0.99999999999999999", "1.99999999999999999"]
+    if ending == "parquet":
+        column = pyarrow.array([Decimal(cell) for cell in cells])
+        pyarrow.parquet.write_table(pyarrow.table({"x": column}), path)
+    else:
+        lines = ["x", *cells] if ending == "csv" else [f'{{"x": {cell}}}' for cell in cells]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(BadRow, match="15 digits"):
+        read_points(path)
 
 
 @pytest.mark.parametrize("kind", [SortedPoints, CumulativeHistogram, PlainHistogram, Median])

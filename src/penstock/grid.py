@@ -20,7 +20,6 @@ from penstock.errors import BadInput
 from penstock.types import LARGEST_COUNT, Floats, Ints
 
 UP_TO, OVER, BESIDES = "..", "/", ","
-ROUNDING = 2.0**-48  # how far a number of steps may be off in floats, as a part of the steps from 0 to an end
 MOST_CELLS = 2**31
 FINEST = 2**50  # steps from 0 to the ends of a domain, so that floats tell its cells apart
 LARGEST = 10**200  # of what is written down, or its inverse
@@ -76,12 +75,9 @@ class Axis:
             quotient = (values - float(self.low)) / float(self.step)
         nearest: Ints = np.rint(np.clip(quotient, 0, self.cells)).astype(np.int64)
         edges = self._sure_edges(nearest)
-        if edges is not None:
-            return np.clip(nearest - (values < edges), 0, self.cells - 1)
-        cells: Ints = np.clip(np.floor(quotient), 0, self.cells - 1).astype(np.int64)
-        near = np.abs(quotient - nearest) <= ROUNDING * float(max(abs(self.low), abs(self.high)) / self.step + 1)
-        cells[near] = [self._exact_cell(value) for value in values[near].tolist()]
-        return cells
+        if edges is None:  # slower, but for all of them alike
+            return np.array([self._exact_cell(value) for value in values.tolist()], np.int64)
+        return np.clip(nearest - (values < edges), 0, self.cells - 1)
 
     def _sure_edges(self, numbers: Ints) -> Floats | None:
         """The floats nearest to these edges between cells; None if an edge might not be what its float is written as.
@@ -188,8 +184,8 @@ def as_points(values: ArrayLike, axes: int) -> Floats:
     rows = rows[:, np.newaxis] if rows.ndim == 1 and axes == 1 else rows
     if rows.ndim != 2 or rows.shape[1] != axes or not len(rows):
         raise BadInput(f"there must be a point at least, and as many coordinates to each as the grid has axes: {axes}.")
-    if rows.dtype.kind not in "iuf" or isinstance(values, np.ma.MaskedArray):
-        raise BadInput("points must be numbers, and all there; clean the data and pass them again.")
+    if rows.dtype.kind not in "iuf" or rows.dtype.itemsize > 8 or isinstance(values, np.ma.MaskedArray):
+        raise BadInput("points must be numbers of 64 bits at most, and all there; clean the data and pass them again.")
     if not np.isfinite(rows).all():
         raise BadInput("every coordinate must be a finite number; clean the data and pass them again.")
     return rows.astype(np.float64)

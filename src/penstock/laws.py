@@ -53,6 +53,8 @@ def model_of(description: Mapping[str, Any]) -> PrivacyModel:
                 f"the {name} model has no parameter {key!r}; it has {', '.join(known)}.{nearest(key, known)}"
             )
     missing = [field.name for field in fields(model) if field.default is MISSING and field.name not in parameters]
+    if missing and model not in MODELS.values():
+        raise BadInput(f"{name} is for points that are published once; use penstock publish.")
     if missing:
         raise BadInput(f"the {name} model needs {' and '.join(missing)}; give it a value.")
     return model(**parameters)

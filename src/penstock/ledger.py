@@ -41,10 +41,10 @@ class Population:
 
     def join(self, model: PrivacyModel) -> None:
         """Set aside ``model.epsilon``, or refuse."""
-        if any(_unit(model) != _unit(other) for other in self.members):
+        if any(model.relation != other.relation for other in self.members):
             raise BadInput(
-                f'the streams of population "{self.name}" must share one kind of model, with the same neighbours and'
-                " per_unit."
+                f'the streams of population "{self.name}" must share one kind of model, with the same neighbours,'
+                " per_unit and radius; use another population, whose budget adds to this one's."
             )
         taken = sum(other.epsilon.nano for other in self.members)
         if taken + model.epsilon.nano > self.epsilon.nano:
@@ -278,11 +278,6 @@ class Ledger:
             f"{Epsilon.of_nano(nano)} for {' and '.join(envelopes)} at t={self.t} exceeds the {left} that remain of the"
             " budget; ask can() first, or spend less."
         )
-
-
-def _unit(model: PrivacyModel) -> tuple[type[PrivacyModel], str, int]:
-    """What must agree before budgets can be added up."""
-    return type(model), model.neighbours, model.per_unit
 
 
 def _read(meter: Meter, span: int | None) -> int:

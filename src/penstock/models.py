@@ -67,6 +67,11 @@ class PrivacyModel:
         return self.per_unit * (1 if self.neighbours == "add-remove" else 2)
 
     @property
+    def relation(self) -> tuple[object, ...]:
+        """What must agree before budgets can be added up."""
+        return type(self), self.neighbours, self.per_unit
+
+    @property
     def in_short(self) -> str:
         """How much is protected, for tables: ``w=3``."""
         return f"{self.called}={self.window}"

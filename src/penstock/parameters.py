@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import fields
 from fractions import Fraction
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -29,6 +30,13 @@ def of_kind(name: str, value: Any, hint: Any) -> Any:
     if isinstance(value, (np.floating, Fraction)) or (type(value) is int and float in options and int not in options):
         value = float(value)  # so that 3 and 3.0 are the same parameter
     return value
+
+
+def hold_kinds(made: Any) -> None:
+    """Hold every field of a frozen dataclass to the kind it is declared with."""
+    hints = get_type_hints(type(made))
+    for each in fields(made):
+        object.__setattr__(made, each.name, of_kind(each.name, getattr(made, each.name), hints[each.name]))
 
 
 def _fits(value: object, hint: Any) -> bool:

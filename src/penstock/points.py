@@ -59,7 +59,7 @@ class Points(Snapshot):
 
 def require_public(size: bool) -> None:
     """Refuse points whose number nobody has declared to be public."""
-    if not size:
+    if size is not True:
         raise BadInput(
             "the number of points is published with them; declare that it is public: size_is_public=True"
             " (--size-is-public). If it is not, publish a histogram under another model."

@@ -3,7 +3,7 @@
 Beside ``spas.py`` lies ``spas.md``. Its front matter names the models the proof covers (``claims``), its ``status``
 (only ``proved`` unlocks the mechanism) and ``reviewed``, a fingerprint of the class as it was when somebody last read
 proof and code side by side. The fingerprint changes with the code, not with comments, docstrings or layout. It does not
-cover what the class calls: primitives, and the base of all mechanisms.
+cover what the class calls (primitives, and the base of all mechanisms), unless it says that its proof ``rests_on`` it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 from penstock.errors import BadInput
 
@@ -57,13 +58,14 @@ def read_proof(path: Path) -> Proof:
 
 
 def fingerprint(mechanism: type) -> str:
-    """A hash of the class's syntax tree without docstrings, and of those of the mechanisms it is built on."""
+    """A hash of the class's syntax tree without docstrings, and of those of what it is built on."""
     lineage = takewhile(lambda kind: vars(kind).get("proven_for") != (), mechanism.__mro__)  # down to Mechanism itself
-    return hashlib.sha256("\n".join(_bare(kind) for kind in lineage).encode()).hexdigest()[:16]
+    parts = [*lineage, *getattr(mechanism, "rests_on", ())]
+    return hashlib.sha256("\n".join(_bare(part) for part in parts).encode()).hexdigest()[:16]
 
 
-def _bare(kind: type) -> str:
-    """The code of a class without its docstrings."""
+def _bare(kind: Any) -> str:
+    """The code of a class or function without its docstrings."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
     for node in ast.walk(tree):
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:

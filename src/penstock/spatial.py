@@ -74,6 +74,10 @@ class SpatialNeighbourhood(PrivacyModel):
         return 1
 
     @property
+    def relation(self) -> tuple[object, ...]:
+        return *super().relation, self.radius
+
+    @property
     def in_short(self) -> str:
         return f"radius={self.radius}"
 

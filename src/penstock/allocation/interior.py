@@ -26,6 +26,7 @@ HELD_UP = 0.95  # a shorter step is worth another correction
 CORRECTIONS = 2
 ASPIRED = 0.3  # by how much more of a step a correction tries
 APART = 10.0  # how far from the rest the product of slack and price of a window may be after a correction
+ALIKE = 1e-4  # shares as near as this may be the same
 SETTLED = 1e-7  # a share this near, in proportion, to what it should be is good enough
 
 
@@ -80,7 +81,8 @@ def _within(program: Program, tolerance: float) -> Solution:
     """The same for a program whose weights and rooms are at most 1.
 
     Where many windows are full at once but hardly any needs its price, shares come near the best ones slowly. Often the
-    best ones are then plain, each in proportion to the fullest window around it, and are taken as they are.
+    best ones are then plain, each in proportion to the fullest window around it. Those are taken if they are near and
+    no worse; a value that is no worse would not do, because it hardly tells of what weighs little.
     """
     system, point = Banded(program.windows), _start(program)
     tolerance = max(tolerance, 8 * program.rounding)
@@ -97,7 +99,8 @@ def _within(program: Program, tolerance: float) -> Solution:
             if (max(found.gap, tolerance), found.unsettled) < (max(best.gap, tolerance), best.unsettled):
                 best = found
     plain = program.fitted(program.roots)
-    return best._replace(shares=plain) if program.value(plain) <= program.value(best.shares) else best
+    same = np.allclose(plain, best.shares, rtol=ALIKE, atol=0) and program.value(plain) <= program.value(best.shares)
+    return best._replace(shares=plain) if same else best
 
 
 def _start(program: Program) -> Point:

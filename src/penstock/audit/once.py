@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from penstock.audit.piece import Piece
+from penstock.audit.piece import AuditedPiece, Piece
 from penstock.errors import BadInput
 from penstock.models import PrivacyModel
 from penstock.points import Points
@@ -35,6 +35,11 @@ class Once(Piece):
         publication = self.kind(**{each.name: getattr(self, each.name) for each in fields(self.kind)})
         values, kind, _ = publication.found(self.curator, as_points(snapshot))
         return self.released(snapshot, padded(values, self.curator.bins), kind, 0.0)
+
+
+def is_once(row: AuditedPiece) -> bool:
+    """Whether this attacks a one-time publication."""
+    return isinstance(row.row().attack.model, SpatialNeighbourhood)
 
 
 def as_points(snapshot: Snapshot) -> Points:

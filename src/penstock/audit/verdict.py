@@ -76,7 +76,9 @@ class Verdict:
         """The verdict in short."""
         if self.fails:
             return "EXCEEDED" if self.exceeded else "UNPAID"
-        return "tight" if self.power >= ENOUGH else "weak" if self.power >= LITTLE else "nothing"
+        if self.power < LITTLE:
+            return "nothing"
+        return "tight" if self.power >= ENOUGH else "weak" if self.vacuous else "explained"
 
     def as_row(self) -> dict[str, Any]:
         """As plain data."""

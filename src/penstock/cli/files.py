@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,9 +35,9 @@ def opened(output: str) -> Iterator[IO[str]]:
     if output == STANDARD:
         yield sys.stdout
         return
-    path, fresh = Path(output), Path(f"{output}.new")
+    path, fresh = Path(output), Path(f"{output}.{secrets.token_hex(4)}.new")  # which nobody else has
     try:
-        with fresh.open("w", encoding="utf-8", newline="") as file:
+        with fresh.open("x", encoding="utf-8", newline="") as file:
             yield file
         fresh.replace(path)
     except OSError as fault:

@@ -209,14 +209,13 @@ def adopt(
             raise BadInput(
                 f'the store {store} has no stream "{stream}"; it has {", ".join(opened.streams()) or "none"}.'
             )
-        before = opened.account(stream).t
+        before, once = opened.account(stream).t, is_once(declared)
         if not yes:
-            question = (
-                f'Count the budget of "{stream}" after t={before} as spent? It publishes nothing fresh for a while.'
-            )
-            typer.confirm(question, abort=True, err=True)
+            after = "It can never be told again." if once else "It publishes nothing fresh for a while."
+            typer.confirm(f'Count the budget of "{stream}" after t={before} as spent? {after}', abort=True, err=True)
         with _adopting(opened, stream, until) as scribe:
-            messages.print(f'adopted: stream "{escape(stream)}" goes on after t={scribe.t}; up to there all is spent.')
+            goes_on = "is spent" if once else f"goes on after t={scribe.t}; up to there all is spent"
+            messages.print(f'adopted: stream "{escape(stream)}" {goes_on}.')
 
 
 def _adopting(store: Store, stream: str, until: int) -> Scribe:

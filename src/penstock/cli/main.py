@@ -16,6 +16,7 @@ from penstock.cli.check import check
 from penstock.cli.console import messages
 from penstock.cli.demo import demo
 from penstock.cli.mechanisms import mechanisms
+from penstock.cli.plan import plan
 from penstock.cli.post import post
 from penstock.cli.publish import publish
 from penstock.cli.query import query, table
@@ -28,7 +29,7 @@ app = typer.Typer(
     no_args_is_help=True, help="Publish statistics about people continuously, without publishing the people."
 )
 app.command(name="run")(run_command)
-for command in (publish, simulate, mechanisms, post, export, backup, demo, query, table, statement, check, audit):
+for command in (publish, simulate, plan, mechanisms, post, export, backup, demo, query, table, statement, check, audit):
     app.command()(command)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(key.app, name="key")

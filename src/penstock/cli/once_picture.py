@@ -17,6 +17,8 @@ BLUE, ORANGE = "#0072b2", "#d55e00"
 BEFORE = "the noise of a point, before they were put in order"
 MAP = "cividis"  # reads the same to those who see fewer colours
 
+MOST_OUTLINED = 300  # bins; more are a block of ink
+
 
 def draw(found: Told, path: Path) -> None:
     """What was published, and nothing else; needs the ``plot`` extra."""
@@ -44,7 +46,8 @@ def _histogram(found: Told, axes: Axes) -> str:
     """Returns what has the noise."""
     edges = found.grid.line.edges()
     axes.stairs(found.release.values, edges, fill=True, color=BLUE, alpha=0.35)
-    axes.stairs(found.release.values, edges, color=BLUE, linewidth=1.2)
+    if len(edges) <= MOST_OUTLINED:
+        axes.stairs(found.release.values, edges, color=BLUE, linewidth=1.2)
     axes.set(ylabel="points in a bin, as published")
     return "bin"
 
@@ -58,7 +61,7 @@ def _distribution(found: Told, axes: Axes) -> str:
     _, spread = found.noise or (0.0, 0.0)
     middle = float(values[len(values) // 2])
     axes.errorbar([middle], [0.5], xerr=spread, color=ORANGE, capsize=4, marker="o", markersize=4, label=BEFORE)
-    axes.set(ylabel="part of the points up to it, as published", ylim=(0, 1))
+    axes.set(ylabel="part of the points up to it, as published", ylim=(0, 1.02))
     axes.legend(frameon=False, loc="lower right")
     return "point"
 

@@ -33,7 +33,7 @@ from penstock.static import (
     SpatialNeighbourhood,
     read_points,
 )
-from penstock.static.declared import declaration_of
+from penstock.static.declared import require_keepable
 from penstock.static.reading import Read
 from penstock.store import Store
 from penstock.streams.lines import STANDARD
@@ -116,10 +116,12 @@ def publish(
     """
     ends = ends_of(domain)
     publication = _publication(what, method, group, plane=len(ends) > 1)
+    if what != "histogram" and len(ends) > 1:
+        raise BadInput("points are in order along one axis only; of points in a plane publish a histogram.")
     law = SpatialNeighbourhood(epsilon=epsilon, radius=radius)
     warn_of(Epsilon(law.epsilon))
     law = law.on(gridded(ends, step, publication, law.radius))
-    declaration_of(publication, law, 1)  # refused now, before anything is read
+    require_keepable(publication, law.snapped_to)  # or refused now, before anything is read
     place = Place(file, store, stream or "", key, head, population, population_epsilon)
     place.require_usable(output, to, drawn=what != "median" and len(ends) <= 2)
     require_public(size_is_public)

@@ -10,11 +10,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple, get_type_hints
+from typing import NamedTuple
 
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
-from penstock.parameters import of_kind
+from penstock.parameters import hold_kinds
 from penstock.primitives.purse import Purse
 from penstock.types import Floats, Ints, Kind
 
@@ -41,9 +41,7 @@ class Histogram(ABC):
     """
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for each in fields(self):
-            object.__setattr__(self, each.name, of_kind(each.name, getattr(self, each.name), hints[each.name]))
+        hold_kinds(self)
         self.validate()
 
     def validate(self) -> None:

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, NamedTuple, get_type_hints
+from typing import Any, ClassVar
 
 import numpy as np
 
 from penstock.curator import Curator
 from penstock.errors import BadInput, NotProven
 from penstock.grid import Grid
+from penstock.histograms import Measured
 from penstock.histograms.catalogue import titled
 from penstock.models import PrivacyModel
-from penstock.parameters import of_kind
+from penstock.parameters import hold_kinds
 from penstock.points import Points
 from penstock.proofs import PROVED, proof_of
 from penstock.spatial import SpatialNeighbourhood
-from penstock.types import Floats, Ints, Kind, Release
-
-
-class Found(NamedTuple):
-    """What a publication says: whole numbers, of which kind they are, and how wide the noise in each is."""
-
-    values: Ints
-    kind: Kind
-    noise_sd: Floats
+from penstock.types import Ints, Release
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +26,10 @@ class Publication(ABC):
     """One thing to publish about a set of points, once. Fields are its parameters; its proof lies beside its file."""
 
     proven_for: ClassVar[tuple[type[PrivacyModel], ...]] = ()
+    rests_on: ClassVar[tuple[object, ...]] = ()  # what its proof was read against besides itself
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for each in fields(self):
-            object.__setattr__(self, each.name, of_kind(each.name, getattr(self, each.name), hints[each.name]))
+        hold_kinds(self)
         self.validate()
 
     def validate(self) -> None:
@@ -48,7 +40,7 @@ class Publication(ABC):
         """What each published number is called."""
 
     @abstractmethod
-    def found(self, curator: Curator, points: Points) -> Found:
+    def found(self, curator: Curator, points: Points) -> Measured:
         """Spend all of epsilon on the points."""
 
     @abstractmethod

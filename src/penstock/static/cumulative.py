@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from penstock.curator import Curator
-from penstock.grid import Grid
+from penstock.grid import Axis, Grid
+from penstock.histograms import Measured
 from penstock.points import Cumulative, Points
 from penstock.primitives.isotonic import isotonic
 from penstock.spatial import SpatialNeighbourhood
-from penstock.static.base import Found, Publication
+from penstock.static.base import Publication
 from penstock.static.plain import bins_of, named
 from penstock.types import Ints, Kind
 
@@ -34,18 +35,19 @@ class CumulativeHistogram(Publication):
     """
 
     proven_for: ClassVar = (SpatialNeighbourhood,)
+    rests_on: ClassVar = (Axis, Points, SpatialNeighbourhood, Cumulative)
 
     def names(self, grid: Grid, size: int) -> tuple[str, ...]:
         return named(grid.line)
 
-    def found(self, curator: Curator, points: Points) -> Found:
+    def found(self, curator: Curator, points: Points) -> Measured:
         line, size, e = points.grid.line, points.bins, curator.model.epsilon
         query = Cumulative(line.cells)
         before = isotonic(np.clip(curator.ask(points, query, e), 0, size).astype(np.float64))
         ends: Ints = np.array([0, *np.rint(before), size], np.int64)
         noise_sd = np.full(line.cells, curator.noise_sd(e, query) * np.sqrt(2))
         noise_sd[[0, -1]] /= np.sqrt(2)  # at the ends nothing is uncertain
-        return Found(ends[1:] - ends[:-1], Kind.GROUPED, noise_sd)
+        return Measured(ends[1:] - ends[:-1], Kind.GROUPED, noise_sd)
 
     def told(self, values: Ints, grid: Grid) -> list[dict[str, float | int]]:
         return bins_of(values, grid)

@@ -20,7 +20,7 @@ from penstock.static.sorted_points import SortedPoints
 from penstock.store.scribe import declared
 
 ONCE = "once"
-MOST_NUMBERS = 2**22  # each is kept with its name
+MOST_NUMBERS = 2**20  # each is kept with its name
 COUNTING = (CumulativeHistogram, PlainHistogram)
 PUBLICATIONS: dict[str, type[Publication]] = {kind.__name__: kind for kind in (SortedPoints, *COUNTING, Median)}
 
@@ -32,13 +32,18 @@ def declaration_of(
 ) -> dict[str, Any]:
     """Who a publication is that is about so many points, from these columns; all of that is public."""
     grid = law.snapped_to
+    require_keepable(publication, grid, size)
+    names = publication.names(grid, size)
+    common = declared(type(publication), _parameters(publication, grid), law, names, ONCE)
+    return common | {"size": size, "columns": list(columns)}
+
+
+def require_keepable(publication: Publication, grid: Grid, size: int = 1) -> None:
+    """Refuse what has too many numbers to be kept."""
     if isinstance(publication, COUNTING) and grid.cells > MOST_NUMBERS:
         raise BadInput(f"a store keeps {MOST_NUMBERS} bins of a publication at most; use larger steps.")
     if isinstance(publication, SortedPoints) and size > MOST_NUMBERS:
         raise BadInput(f"a store keeps {MOST_NUMBERS} points of a publication at most; publish a histogram of them.")
-    names = publication.names(grid, size)
-    common = declared(type(publication), _parameters(publication, grid), law, names, ONCE)
-    return common | {"size": size, "columns": list(columns)}
 
 
 def _parameters(publication: Publication, grid: Grid) -> dict[str, Any]:

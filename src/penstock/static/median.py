@@ -8,10 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from penstock.curator import Curator
-from penstock.grid import Grid
-from penstock.points import Points
+from penstock.grid import Axis, Grid
+from penstock.histograms import Measured
+from penstock.noise.cauchy import calibrated, cauchy_cell
+from penstock.points import Points, SmoothMedian
 from penstock.spatial import SpatialNeighbourhood
-from penstock.static.base import Found, Publication
+from penstock.static.base import Publication
 from penstock.types import Ints, Kind
 
 
@@ -31,14 +33,15 @@ class Median(Publication):
     """
 
     proven_for: ClassVar = (SpatialNeighbourhood,)
+    rests_on: ClassVar = (Axis, Points, SpatialNeighbourhood, SmoothMedian, calibrated, cauchy_cell)
 
     def names(self, grid: Grid, size: int) -> tuple[str, ...]:
         grid.require_line()
         return ("median",)
 
-    def found(self, curator: Curator, points: Points) -> Found:
+    def found(self, curator: Curator, points: Points) -> Measured:
         cell = curator.median(points, curator.model.epsilon)
-        return Found(np.array([cell], np.int64), Kind.GROUPED, np.full(1, np.inf))
+        return Measured(np.array([cell], np.int64), Kind.GROUPED, np.full(1, np.inf))
 
     def told(self, values: Ints, grid: Grid) -> list[dict[str, float | int]]:
         return [{"median": value} for value in grid.line.centre(values).tolist()]

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from penstock.curator import Curator
 from penstock.grid import Axis, Grid
-from penstock.histograms import Histogram, Laplace
+from penstock.histograms import Histogram, Laplace, Measured
 from penstock.histograms.catalogue import histogram_of
-from penstock.points import Points
+from penstock.points import CellSums, Points
 from penstock.spatial import SpatialNeighbourhood
-from penstock.static.base import Found, Publication
+from penstock.static.base import Publication
 from penstock.types import Ints
 
 
@@ -25,6 +25,7 @@ class PlainHistogram(Publication):
     """
 
     proven_for: ClassVar = (SpatialNeighbourhood,)
+    rests_on: ClassVar = (Points, SpatialNeighbourhood, CellSums)
 
     histogram: Histogram | str = Laplace()
 
@@ -35,9 +36,9 @@ class PlainHistogram(Publication):
     def names(self, grid: Grid, size: int) -> tuple[str, ...]:
         return tuple(" & ".join(cell) for cell in product(*(named(axis) for axis in grid.axes)))
 
-    def found(self, curator: Curator, points: Points) -> Found:
+    def found(self, curator: Curator, points: Points) -> Measured:
         e = curator.model.epsilon
-        return Found(*histogram_of(self.histogram).measure(curator.cells(points, e), points.grid.shape, e))
+        return histogram_of(self.histogram).measure(curator.cells(points, e), points.grid.shape, e)
 
     def told(self, values: Ints, grid: Grid) -> list[dict[str, float | int]]:
         return bins_of(values, grid)

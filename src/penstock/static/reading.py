@@ -88,7 +88,7 @@ def read_points(
         for place, cells in table.rows(chosen):
             if None in cells:
                 where = f'{table.name}, {table.called} {place}, column "{chosen[cells.index(None)]}"'
-                raise BadRow(f"{where}: a point is a finite number of 15 digits, or of those a float has; mend it.")
+                raise BadRow(f"{where}: a point is a finite number; mend it, and write it with 15 digits at most.")
             values.append(cells)
             if not len(values) % SHOWN_EVERY:
                 show(len(values))
@@ -121,8 +121,10 @@ def as_finite(cell: Any) -> float | None:
 
 
 def _is_held(cell: Any, value: float) -> bool:
-    """Whether a float is written as the number that the text says: else two that lie near might be snapped apart."""
-    return not isinstance(cell, str) or len(cell) <= SURE_DIGITS or Decimal(cell.strip()) == Decimal(repr(value))
+    """Whether a float is written as the number that is told: else two that lie near might be snapped apart."""
+    if isinstance(cell, float) or (isinstance(cell, str) and len(cell) <= SURE_DIGITS):
+        return True
+    return Decimal(cell.strip() if isinstance(cell, str) else cell) == Decimal(repr(value))
 
 
 def _is_cell(name: str) -> bool:
@@ -150,7 +152,7 @@ def _csv(lines: Lines) -> Table:
 
 
 def _jsonl(lines: Lines) -> Table:
-    found = lines.objects()
+    found = lines.objects(parse_float=Decimal)  # so that no digit is lost unseen
     first = next(found, None)
     if first is None:
         raise BadRow(f"{lines.name} is empty; every line is an object with the numbers of a point.")

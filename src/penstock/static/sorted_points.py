@@ -8,13 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from penstock.curator import Curator
-from penstock.grid import Grid
+from penstock.grid import Axis, Grid
+from penstock.histograms import Measured
 from penstock.parameters import at_least_one
 from penstock.points import Points
 from penstock.primitives.isotonic import isotonic
 from penstock.queries import GroupSums
 from penstock.spatial import SpatialNeighbourhood
-from penstock.static.base import Found, Publication
+from penstock.static.base import Publication
 from penstock.types import Ints, Kind
 
 
@@ -39,6 +40,7 @@ class SortedPoints(Publication):
     """
 
     proven_for: ClassVar = (SpatialNeighbourhood,)
+    rests_on: ClassVar = (Axis, Points, SpatialNeighbourhood, GroupSums)
 
     group: int = 1
 
@@ -49,15 +51,14 @@ class SortedPoints(Publication):
         grid.require_line()
         return tuple(f"point {i}" for i in range(1, size + 1))
 
-    def found(self, curator: Curator, points: Points) -> Found:
+    def found(self, curator: Curator, points: Points) -> Measured:
         line, e = points.grid.line, curator.model.epsilon
         group_of = np.arange(points.bins) // self.group
         sizes = np.bincount(group_of)
         sums = curator.ask(points, GroupSums(group_of), e)
         means = isotonic((sums / sizes)[group_of])  # a point has its group's mean, and weighs as much as any other
         cells = np.clip(np.rint(means), 0, line.cells - 1).astype(np.int64)
-        kind = Kind.FRESH if self.group == 1 else Kind.GROUPED
-        return Found(cells, kind, (curator.noise_sd(e) / sizes)[group_of])
+        return Measured(cells, Kind.GROUPED, (curator.noise_sd(e) / sizes)[group_of])
 
     def told(self, values: Ints, grid: Grid) -> list[dict[str, float | int]]:
         return [{"point": i, "value": value} for i, value in enumerate(grid.line.centre(values).tolist(), start=1)]

@@ -7,7 +7,7 @@ import gzip
 import json
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -78,12 +78,12 @@ class Lines:
         except csv.Error:
             raise BadRow(f"{self.name}, line {line + 1} cannot be read as a row; mend it and run again.") from None
 
-    def objects(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    def objects(self, parse_float: Callable[[str], Any] = float) -> Iterator[tuple[int, dict[str, Any]]]:
         """JSON objects, one a line, and the numbers of their lines."""
         for number, line in enumerate(self.text(), start=1):
             if line.strip():
                 try:
-                    row = json.loads(line, object_pairs_hook=_without_repeats)
+                    row = json.loads(line, object_pairs_hook=_without_repeats, parse_float=parse_float)
                 except (ValueError, RecursionError):
                     row = None
                 if not isinstance(row, dict):
