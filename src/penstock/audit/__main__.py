@@ -2,7 +2,8 @@
 
 First the law is recounted from stores that adversaries have filled. Then every mechanism is attacked where it loses
 most, and the pieces it is built of; then what is published once. Last, every planted failure must be found. ``--only``
-does one of the four. ``--write docs/audit.md`` puts the tables into their places on the page. Exit code 1 if anything is overspent, exceeded, weak without a word, or survives.
+does one of the four. ``--write docs/audit.md`` puts the tables into their places on the page. Exit code 1 if anything
+is overspent, exceeded, weak without a word, or survives.
 """
 
 from __future__ import annotations

@@ -111,8 +111,9 @@ def remarks(found: Sequence[Verdict]) -> Iterator[str]:
         f"All bounds together hold with a confidence of {100 * found[0].confidence:.6g}%. charged: the most that a"
         " ledger had booked on a protected set. proved: what all paid answers together lose at least; releases are made"
         " of them, and lose no more. power: proved / charged; 0.8 or more is tight, less is weak, unless its row"
-        " explains it, and below 0.1 nothing was found either way. largest: the loss of the one transcript, of all that were seen, that tells the two"
-        " streams apart best. Nothing here proves that a claim is true; that is for its proof."
+        " explains it, and below 0.1 nothing was found either way. largest: the loss of the one transcript, of all that"
+        " were seen, that tells the two streams apart best. Nothing here proves that a claim is true; that is for its"
+        " proof."
     )
     for verdict in found:
         if verdict.fails:
