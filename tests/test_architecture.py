@@ -31,6 +31,8 @@ A_MECHANISM_MAY_IMPORT = {
     "penstock.parameters",
     *(f"penstock.primitives.{name}" for name in PUBLIC_PRIMITIVES),
     *(f"penstock.theory.{path.stem}" for path in (SOURCE / "theory").glob("*.py")),  # formulas of public numbers
+    "penstock.allocation",  # plans, of public numbers too
+    *(f"penstock.allocation.{path.stem}" for path in (SOURCE / "allocation").glob("*.py")),
     *(f"penstock.mechanisms.{path.stem}" for path in MECHANISMS),  # one mechanism may be built on another
 }
 DOOR = [

@@ -10,7 +10,7 @@
 Besides the names below, every mechanism is here under the name of its class (``ps.Uniform``, ``ps.SPAS``, ...).
 """
 
-from penstock import asking, histograms, post, streams, theory
+from penstock import allocation, asking, histograms, post, static, streams, theory
 from penstock.catalogue import by_class_name as __getattr__
 from penstock.catalogue import mechanism, mechanisms
 from penstock.curator import Curator
@@ -21,8 +21,10 @@ from penstock.ledger import Ledger, Population
 from penstock.mechanisms.base import Mechanism, State, state
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
 from penstock.noise import ScriptedNoise, SecureNoise, SimulationNoise
+from penstock.points import Points
 from penstock.publisher import Publisher, publish
 from penstock.sealing import new_key
+from penstock.spatial import SpatialNeighbourhood
 from penstock.store import Store
 from penstock.types import Kind, Published, Release, Snapshot
 
@@ -40,6 +42,7 @@ __all__ = [
     "Mechanism",
     "NotProven",
     "PenstockError",
+    "Points",
     "Population",
     "PrivacyModel",
     "Published",
@@ -49,12 +52,14 @@ __all__ = [
     "SecureNoise",
     "SimulationNoise",
     "Snapshot",
+    "SpatialNeighbourhood",
     "State",
     "Store",
     "StoreError",
     "UserLevel",
     "WEvent",
     "__getattr__",
+    "allocation",
     "asking",
     "histograms",
     "mechanism",
@@ -63,6 +68,7 @@ __all__ = [
     "post",
     "publish",
     "state",
+    "static",
     "streams",
     "theory",
 ]

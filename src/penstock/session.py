@@ -72,7 +72,7 @@ class Session:
         if self.mechanism.model.is_over(entry.t):
             release = self.pass_over(self.blank(entry.t))
         else:
-            release = self.step(self.blank(entry.t))
+            release = self.step(self.blank(entry.t, entry.label))
         self.source = entry.whole(self.source)
         told = (release.charged, self.facts) == (entry.charged, entry.facts) and not player.tape
         if not told or not np.array_equal(release.values, self.source.values):

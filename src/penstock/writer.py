@@ -72,6 +72,7 @@ class Writer(Scribe):
         self._session.check(snapshot)
         if self._mechanism.model.is_over(snapshot.t):  # nothing can be drawn, so nothing is announced
             return self._packed(self._session.pass_over(snapshot), Cause.OVER, snapshot.label)
+        self._session.mechanism.admit(snapshot)
         intent = self._intent(snapshot.label, self._account.link)
         if self._account.announced != intent.t:
             self.store.intend([intent])

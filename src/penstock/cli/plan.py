@@ -3,55 +3,61 @@
 from __future__ import annotations
 
 import csv
-import math
 import shlex
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_args
+from textwrap import shorten
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from penstock.allocation import Error, Plan
+from penstock.allocation import Error, Plan, TopUp
 from penstock.allocation import plan as best_plan
-from penstock.allocation.days import start_of, unit_of, when_of
-from penstock.allocation.weighing import weighing_of
+from penstock.allocation.days import first_day_of, unit_of, when_of
+from penstock.allocation.program import POWERS
+from penstock.allocation.weighing import Weighing, weighing_of
 from penstock.allocation.weights import Listed, is_file, read_weights, weights_of
 from penstock.cli import options, plan_picture
 from penstock.cli.console import as_json, messages, reader_may_leave, results, several
+from penstock.cli.files import opened, require_new
+from penstock.cli.plan_rows import Row, rows_of
 from penstock.drawing import require_drawable
-from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.models import WEvent
-from penstock.parameters import at_least_one, nearest
+from penstock.parameters import at_least_one, of_kind
+from penstock.streams.lines import STANDARD
 
 USUAL_UNITS = 365
+LONGEST_TITLE = 60
 SHOWN, AT_THE_END = 20, 4  # rows in a terminal, and how many of them are the last ones
-HEADINGS = ("unit", "time", "weight", "budget", "fullest window", "error", "uniform error")
-MEANINGS = {"squared": "the variance of its noise", "absolute": "how far its noise moves a count, on average"}
+ERRORS = {"squared": "variance", "absolute": "error"}
 
 WeightsText = Annotated[
     str, typer.Option("--weights", help="A file of weights, or a rule: 'every monday: 5; every day: 1'.")
 ]
 Units = Annotated[int | None, typer.Option(help="Units to plan; else the whole file, or a year of days.")]
-Start = Annotated[str | None, typer.Option(help="The day of the first unit, for rules about days: 2026-01-05.")]
+FirstDay = Annotated[
+    str | None, typer.Option("--first-day", "--start", help="Of the first unit, for rules about days: 2026-01-05.")
+]
 Length = Annotated[str | None, typer.Option(help="How long a unit is: hour, day, week or month; else a day.")]
 
 
 def plan(
     weights: WeightsText,
-    window: Annotated[int, typer.Option(help="Units of a window: w, steps, or a horizon.", rich_help_panel=options.LAW)],
+    window: Annotated[
+        int, typer.Option(help="Units of a window: w, steps, or a horizon.", rich_help_panel=options.LAW)
+    ],
     epsilon: Annotated[str, typer.Option(help="What a window may spend.", rich_help_panel=options.LAW)] = "1",
     neighbours: options.Neighbours = None,
     per_unit: options.PerUnit = None,
     units: Units = None,
     repeat: Annotated[bool, typer.Option("--repeat", help="Begin a file again when it is over.")] = False,
-    start: Start = None,
+    first_day: FirstDay = None,
     unit: Length = None,
     error: Annotated[str, typer.Option(help="What is to be small: squared or absolute.")] = "squared",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write all of it into a CSV file.")] = None,
+    output: Annotated[str | None, typer.Option("--output", "-o", help='All of it as CSV: a file, or "-".')] = None,
     to: options.Picture = None,
     json: options.Json = False,
 ) -> None:
@@ -59,174 +65,127 @@ def plan(
 
     Weights are public: they say what is wanted, and must not come from the counts. Nothing is published or spent.
     """
-    asked = Asked(weights, window, start_of(start), unit_of(unit), repeat, _known(error))
-    model = WEvent(epsilon=epsilon, w=window, **options.law(None, neighbours=neighbours, per_unit=per_unit))
-    _require_writable(output, to)
-    listed = asked.listed(units)
-    made = best_plan(listed.weights, window, model.epsilon, error=asked.error)
+    law = options.law(None, epsilon=epsilon, w=window, neighbours=neighbours, per_unit=per_unit)
+    model, measure = WEvent(**law), of_kind("error", error, Error)
+    if output:
+        require_new(output)
+    if to:
+        require_drawable(to)
+    asked = Asked(weights, first_day_of(first_day), unit_of(unit), repeat)
+    listed = asked.listed(units, window)
+    made = best_plan(listed.weights, window, model.epsilon, error=measure)
     rows = rows_of(made, listed.labels, model.sensitivity)
-    about = f"{several(len(rows), 'unit')}, epsilon {model.epsilon} in any {several(window, 'unit')}"
+    published = sum(row.weight > 0 for row in rows)
+    about = f"{published} of {several(len(rows), 'unit')} published, epsilon {model.epsilon} in any {window}"
+    said = {"certificate": made.certificate(), "as_it_goes": asked.as_it_goes(made), "run": asked.command(law, measure)}
     with reader_may_leave():
         if json:
-            as_json(_summary(made, rows) | {"run": asked.command(model)})
-        else:
-            _show(made, rows, about, asked.command(model))
+            as_json(_summary(made) | said | {"units": [row.as_dict() for row in rows]})
+        elif output != STANDARD:
+            _show(made, rows, about, said)
         if output:
             _write(rows, output)
-            messages.print(Text(f"done: {several(len(rows), 'unit')} in {output}."))
-        if to:
-            plan_picture.draw(made, rows, f"{asked.weights}: {about}", to)
-            messages.print(Text(f"drawn: {to}"))
+    if to:
+        plan_picture.draw(made, rows, f"{shorten(weights, LONGEST_TITLE, placeholder='...')} \u2013 {about}", to)
+        messages.print(Text(f"drawn: {to}"))
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be planned, as it was told."""
+    """Weights as they were told."""
 
     weights: str
-    window: int
-    start: str | None
+    first_day: str | None
     unit: str | None
     repeat: bool
-    error: Error
 
-    def listed(self, units: int | None) -> Listed:
+    @property
+    def ends(self) -> bool:
+        """Whether there is a last one of them."""
+        return is_file(self.weights) and not self.repeat
+
+    def listed(self, units: int | None, window: int) -> Listed:
         """The weights of so many units, and what they are called."""
         given = read_weights(self.weights) if is_file(self.weights) else Listed(())
-        number = units or len(given.weights) or max(USUAL_UNITS, 2 * self.window)
+        number = units or len(given.weights) or max(USUAL_UNITS, 2 * window)
         at_least_one("--units", number)
-        if given.weights and number > len(given.weights) and not self.repeat:
+        if self.ends and number > len(given.weights):
             raise BadInput(
                 f"{self.weights} has {several(len(given.weights), 'weight')}, and {number} units are to be planned;"
                 " begin it again with --repeat, or plan less."
             )
-        told = given.weights or weights_of(self.weights)
-        known = weighing_of(told, start=self.start, unit=self.unit, repeat=self.repeat, window=self.window)
-        weights = tuple(known.expected(1, "", ahead) for ahead in range(number))
-        labels = given.labels[:number] if number <= len(given.labels) else self._dates(number)
-        return Listed(weights, labels)
+        weights = self._known(window).expected(1, number)
+        return Listed(tuple(weights), given.labels[:number] if number <= len(given.labels) else self._dates(number))
+
+    def _known(self, window: int) -> Weighing:
+        return weighing_of(weights_of(self.weights), self.first_day, self.unit, repeat=self.repeat, window=window)
 
     def _dates(self, number: int) -> tuple[str, ...]:
-        first = when_of(self.start, self.unit) if self.start else None
-        return tuple(str(first and first.after(ahead) or ahead + 1) for ahead in range(number))
+        first = when_of(self.first_day, self.unit) if self.first_day else None
+        return tuple(str((first and first.after(ahead)) or ahead + 1) for ahead in range(number))
 
-    def command(self, model: WEvent) -> str:
+    def as_it_goes(self, made: Plan) -> float | None:
+        """How many times the error of the plan a run has that never ends, and so cannot plan everything at once."""
+        if self.ends:
+            return None
+        run = TopUp(made.window, made.epsilon, made.error, predict=self._known(made.window).expected, floor=0)
+        spent = np.array([float(run.next(weight)) for weight in made.weights.tolist()])
+        here = made.weights > 0
+        return float((made.weights[here] / spent[here] ** POWERS[made.error]).sum()) / made.value
+
+    def command(self, law: dict[str, Any], error: Error) -> str:
         """How to run it."""
-        law = options.law(None, epsilon=model.epsilon, w=self.window, neighbours=_told(model.neighbours))
-        law |= options.law(None, **{"per-unit": model.per_unit if model.per_unit > 1 else None})
-        told = {"weights": self.weights, "start": self.start, "unit": self.unit}
-        told |= {"after": "repeat" if self.repeat else None, "error": None if self.error == "squared" else self.error}
+        told = {"weights": self.weights, "first_day": self.first_day, "unit": self.unit}
+        told |= {"after": "repeat" if self.repeat else None, "error": None if error == "squared" else error}
         words = ["penstock", "run", "--input", "counts.csv", "--store", "counts.db", "--model", "w-event"]
-        words += [word for name, value in law.items() for word in (f"--{name}", str(value))]
+        words += [word for name, value in law.items() for word in (f"--{name.replace('_', '-')}", str(value))]
         words += ["--mechanism", "planned"]
         words += [word for name, value in told.items() if value for word in ("--set", f"{name}={value}")]
         return shlex.join(words)
 
 
-def _told(neighbours: str) -> str | None:
-    return None if neighbours == "add-remove" else neighbours
-
-
-def _known(error: str) -> Error:
-    for known in get_args(Error):
-        if error == known:
-            return known  # type: ignore[no-any-return]
-    raise BadInput(f"an error is one of {', '.join(get_args(Error))}; got {error!r}.{nearest(error, get_args(Error))}")
-
-
-def _require_writable(output: Path | None, picture: Path | None) -> None:
-    """Refuse before any work is done."""
-    if picture:
-        require_drawable(picture)
-    if output and output.suffix.lower() != ".csv":
-        raise BadInput(f"a plan is written as CSV, and {output} would hold something else; name a .csv file.")
-    if output and output.exists():
-        raise BadInput(f"{output} is there already; name another file, or move it away.")
-
-
-class Row(NamedTuple):
-    """A unit of a plan. A unit that is not published has no error of its own."""
-
-    unit: int
-    time: str
-    weight: float
-    budget: Epsilon
-    fullest: Epsilon  # what the fullest window holds that the unit is in
-    error: float | None
-    uniform: float | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """For a script."""
-        exact = {"budget": str(self.budget), "fullest": str(self.fullest)}
-        return self._asdict() | exact
-
-
-def rows_of(made: Plan, labels: tuple[str, ...], sensitivity: int) -> list[Row]:
-    """A row for every unit."""
-    uniform = predicted(made.epsilon / made.window, made.error, sensitivity)
-    rows = []
-    units = zip(labels, made.weights.tolist(), made.budgets, _fullest(made), strict=True)
-    for t, (label, weight, budget, fullest) in enumerate(units, start=1):
-        error = predicted(budget, made.error, sensitivity) if weight else None
-        rows.append(Row(t, label, weight, budget, fullest, error, uniform if weight else None))
-    return rows
-
-
-def predicted(budget: Epsilon, error: Error, sensitivity: int) -> float | None:
-    """What Laplace noise for this budget does to a count: its variance, or its mean absolute value."""
-    if not budget:
-        return None
-    scale = sensitivity / float(budget)
-    return 2 * scale**2 if error == "squared" else scale
-
-
-def _fullest(made: Plan) -> list[Epsilon]:
-    """Of every unit, what the fullest window holds that it is in."""
-    sums = np.array([held.nano for held in made.window_sums()])
-    around = np.pad(sums, made.window - 1)
-    fullest = np.lib.stride_tricks.sliding_window_view(around, made.window).max(axis=1)
-    return [Epsilon.of_nano(nano) for nano in fullest.tolist()]
-
-
-def _summary(made: Plan, rows: list[Row]) -> dict[str, Any]:
+def _summary(made: Plan) -> dict[str, Any]:
     values = {"value": made.value, "bound": made.bound, "gap": made.gap, "uniform_value": made.uniform_value}
-    law = {"window": made.window, "epsilon": str(made.epsilon), "error": made.error}
-    return law | values | {"certificate": made.certificate(), "units": [row.as_dict() for row in rows]}
+    return {"window": made.window, "epsilon": str(made.epsilon), "error": made.error} | values
 
 
-def _show(made: Plan, rows: list[Row], about: str, command: str) -> None:
-    published = [row for row in rows if row.weight]
-    results.print(_table(published, about, len(rows)))
-    results.print(Text(f"\n{made.certificate()}"), soft_wrap=True)
-    results.print(Text(f"\nTo publish by it, with your files instead of counts.*:\n\n  {command}"), soft_wrap=True)
+def _show(made: Plan, rows: list[Row], about: str, said: dict[str, Any]) -> None:
+    results.print(_table(made, [row for row in rows if row.weight], about))
+    ahead = f" A run that plans as it goes has {said['as_it_goes']:.3f} times its error." if said["as_it_goes"] else ""
+    results.print(Text(f"\n{said['certificate']}{ahead}\n\nTo publish by it:\n\n  {said['run']}"), soft_wrap=True)
 
 
-def _table(published: list[Row], about: str, units: int) -> Table:
+def _table(made: Plan, published: list[Row], about: str) -> Table:
     """The units that are published; of many the first and the last."""
-    table = Table(title=about, title_justify="left", show_edge=False)
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading == "time" else "right", no_wrap=True)
-    left_out = len(published) - SHOWN if len(published) > SHOWN + 1 else 0
-    for place, row in enumerate(published):
-        if left_out and place == SHOWN - AT_THE_END:
-            table.add_row("...", f"{left_out} more", *["..."] * 5, style="dim")
-        if not left_out or place < SHOWN - AT_THE_END or place >= len(published) - AT_THE_END:
-            numbers = (_number(row.error), _number(row.uniform))
-            table.add_row(str(row.unit), Text(row.time), f"{row.weight:g}", str(row.budget), str(row.fullest), *numbers)
-    silent = units - len(published)
+    heading = ERRORS[made.error]
+    meaning = f"{heading}: of the noise in a count; uniform: with {made.epsilon / made.window} at every unit"
+    table = Table(title=about, title_justify="left", caption=meaning, caption_justify="left", show_edge=False)
+    for name in ("unit", "time", "weight", "budget", "fullest window", heading, "uniform"):
+        table.add_column(name, justify="left" if name == "time" else "right", no_wrap=True)
+    many = len(published) > SHOWN + 1
+    first, last = (published[: SHOWN - AT_THE_END], published[-AT_THE_END:]) if many else (published, [])
+    for row in first:
+        table.add_row(*_cells(row))
+    if many:
+        table.add_row("...", f"{len(published) - SHOWN} more", *["..."] * 5, style="dim")
+    for row in last:
+        table.add_row(*_cells(row))
     return table
+
+
+def _cells(row: Row) -> list[str | Text]:
+    numbers = [f"{row.weight:g}", str(row.budget), str(row.fullest), _number(row.error), _number(row.uniform)]
+    return [str(row.unit), Text(row.time), *numbers]
 
 
 def _number(error: float | None) -> str:
     return "-" if error is None else f"{error:,.0f}" if error >= 1000 else f"{error:.3g}"
 
 
-def _write(rows: list[Row], path: Path) -> None:
+def _write(rows: list[Row], output: str) -> None:
     """All of it as CSV."""
-    try:
-        with path.open("x", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, Row._fields, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(row.as_dict() for row in rows)
-    except OSError as fault:
-        raise BadInput(f"the plan {path} cannot be written: {fault.strerror}.") from None
+    with opened(output) as file:
+        writer = csv.DictWriter(file, Row._fields, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row.as_dict() for row in rows)
+    messages.print(Text(f"done: {several(len(rows), 'unit')}{'' if output == STANDARD else f' in {output}'}."))

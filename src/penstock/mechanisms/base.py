@@ -112,6 +112,9 @@ class Mechanism(ABC):
     def begin(self) -> None:
         """Derive constants from the parameters, cap envelopes, make segments and pools. Nothing can be asked yet."""
 
+    def admit(self, snapshot: Snapshot) -> None:
+        """Refuse a unit for what is public about it, before anything of it is announced or spent."""
+
     @abstractmethod
     def decide(self, snapshot: Snapshot) -> Release:
         """The release of this time unit."""
@@ -208,6 +211,7 @@ class Mechanism(ABC):
         if self.model.is_over(snapshot.t):
             self.curator.check(snapshot)
             return self.pass_over(snapshot)
+        self.admit(snapshot)
         self.curator.begin_unit(snapshot)
         try:
             self.last = self.decide(snapshot)
@@ -251,7 +255,7 @@ class Mechanism(ABC):
         if key is not None and saved.sealed:
             sealed = codec.decode(sealing.open_sealed(saved.sealed, key, beside=saved.public))
         self.curator.load(whole["curator"], sealed, retire=retire)
-        self.last = _loaded_release(whole["last"])
+        self.last = Release(*whole["last"])
         for name, value in whole["own"].items():
             held = getattr(self, name)
             if isinstance(held, Keeper):
@@ -291,7 +295,3 @@ def _released_before(bins: int) -> Release:
 
 def _saved_release(release: Release) -> list[Any]:
     return [release.t, release.values, release.kind, release.noise_sd, release.charged]
-
-
-def _loaded_release(saved: list[Any]) -> Release:
-    return Release(*saved)
