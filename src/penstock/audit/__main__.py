@@ -28,7 +28,7 @@ from penstock.audit.piece import audited_pieces
 from penstock.audit.planted import planted
 from penstock.audit.targets import audited
 from penstock.audit.verdict import Verdict
-from penstock.bench.page import rewritten
+from penstock.bench.page import require_places, rewritten
 from penstock.bench.trials import bar, refused
 from penstock.catalogue import mechanisms
 from penstock.drawing import require_drawable
@@ -89,10 +89,7 @@ def _require_places(told: argparse.Namespace) -> None:
         raise BadInput(f"there is no folder for {told.json}; make it first.")
     if told.picture:
         require_drawable(Path(told.picture))
-    if told.write and not Path(told.write).is_file():
-        raise BadInput(f"there is no page {told.write} to write tables into; make it first.")
-    if told.write:
-        rewritten(Path(told.write).read_text(encoding="utf-8"), dict.fromkeys(told.only or PARTS, Table()))
+    require_places(told.write, told.only or PARTS)
 
 
 def _parts(told: argparse.Namespace) -> Iterator[Part]:

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from penstock.allocation import Allocator, Error, PredictAndHedge, TopUp, UniformShares, plan
-from penstock.bench.page import rewritten
+from penstock.bench.page import require_places, rewritten
 from penstock.bench.processes import spread
 from penstock.bench.trials import bar, refused, ruled
 from penstock.errors import BadInput
@@ -203,10 +203,7 @@ def _told(arguments: Sequence[str] | None) -> argparse.Namespace:
     told = options.parse_args(arguments)
     not_negative("--seed", told.seed)
     at_least_one("--workers", told.workers)
-    if told.write and not Path(told.write).is_file():
-        raise BadInput(f"there is no page {told.write} to write tables into; make it first.")
-    if told.write:
-        rewritten(Path(told.write).read_text(encoding="utf-8"), dict.fromkeys(TABLES, Table()))
+    require_places(told.write, TABLES)
     if told.json and not Path(told.json).parent.is_dir():
         raise BadInput(f"{told.json} cannot be written, because its folder does not exist.")
     return told

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -22,6 +23,14 @@ def rewritten(page: str, tables: Mapping[str, Table]) -> str:
         before, rest = page.split(begin)
         page = f"{before}{begin}\n\n{as_markdown(table)}\n\n{end}{rest.split(end)[1]}"
     return page
+
+
+def require_places(path: str, names: Iterable[str]) -> None:
+    """Refuse a page that is not there, or has no place for one of these tables; no path is no page."""
+    if path and not Path(path).is_file():
+        raise BadInput(f"there is no page {path} to write tables into; make it first.")
+    if path:
+        rewritten(Path(path).read_text(encoding="utf-8"), dict.fromkeys(names, Table()))
 
 
 def as_markdown(table: Table) -> str:

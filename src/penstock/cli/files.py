@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +35,7 @@ def opened(output: str) -> Iterator[IO[str]]:
     if output == STANDARD:
         yield sys.stdout
         return
-    path, fresh = Path(output), Path(f"{output}.{secrets.token_hex(4)}.new")  # which nobody else has
+    path, fresh = Path(output), Path(f"{output}.{os.getpid()}.new")
     try:
         with fresh.open("x", encoding="utf-8", newline="") as file:
             yield file

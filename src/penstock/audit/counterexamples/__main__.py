@@ -17,7 +17,7 @@ from penstock.audit.bounds import require_scipy
 from penstock.audit.counterexamples import clamp, nearest, one_threshold, regions, warm_up
 from penstock.audit.counterexamples.showing import Found, drawn, table_of_all
 from penstock.audit.counterexamples.trials import Trials
-from penstock.bench.page import rewritten
+from penstock.bench.page import require_places, rewritten
 from penstock.bench.trials import bar, refused
 from penstock.drawing import require_drawable
 from penstock.errors import BadInput
@@ -56,8 +56,7 @@ def _require_places(told: argparse.Namespace) -> None:
     require_scipy()
     if told.figures:
         require_drawable(Path(told.figures) / "figure.png")
-    if told.write and not Path(told.write).is_file():
-        raise BadInput(f"there is no page {told.write} to write tables into; make it first.")
+    require_places(told.write, ())
 
 
 def measured(number: int, seed: int) -> list[Found]:

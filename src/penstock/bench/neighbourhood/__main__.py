@@ -23,7 +23,7 @@ from rich.table import Table
 from penstock.bench.neighbourhood import clouds, histograms, jobs, medians, sorted_points, speed
 from penstock.bench.neighbourhood.picture import draw
 from penstock.bench.neighbourhood.showing import half_width
-from penstock.bench.page import rewritten
+from penstock.bench.page import require_places, rewritten
 from penstock.bench.trials import bar, refused, ruled
 from penstock.drawing import require_drawable
 from penstock.errors import BadInput
@@ -94,10 +94,7 @@ def _require_places(told: argparse.Namespace) -> None:
         raise BadInput("an interval needs at least 2 runs (--runs).")
     if told.figure:
         require_drawable(Path(told.figure))
-    if told.write and not Path(told.write).is_file():
-        raise BadInput(f"there is no page {told.write} to write tables into; make it first.")
-    if told.write:
-        rewritten(Path(told.write).read_text(encoding="utf-8"), dict.fromkeys(TABLES, Table()))
+    require_places(told.write, TABLES)
 
 
 def _measured(told: argparse.Namespace) -> Found:
