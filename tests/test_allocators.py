@@ -177,14 +177,14 @@ def test_who_knows_the_future_is_near_the_best_plan(error: Error) -> None:
 
 
 def test_a_plan_is_kept_while_predictions_are_right() -> None:
-    """It reaches two windows ahead and is made anew when one is left. What was saved on the way stays as it was."""
+    """It reaches four windows ahead and is made anew when one is left. What was saved on the way stays as it was."""
     weights, saved = np.random.default_rng(1).random(40).tolist(), []
     allocator = TopUp(5, 1, predict=foretold(weights), floor=0)
-    for weight in [*weights[:10], weights[10] + 1, weights[11]]:  # nobody has expected the last but one
+    for weight in [*weights[:16], weights[16] + 1, weights[17]]:  # nobody has expected the last but one
         allocator.next(weight)
         saved.append(allocator.save())
-    assert [len(state["planned"]) for state in saved] == [9, 8, 7, 6, 5, 9, 8, 7, 6, 5, 9, 8]
-    assert [len(state["weights"]) for state in saved] == [9, 8, 7, 6, 5, 9, 8, 7, 6, 5, 9, 8]
+    assert [len(state["planned"]) for state in saved] == [*range(19, 4, -1), 19, 19, 18]
+    assert [len(state["weights"]) for state in saved] == [*range(19, 4, -1), 19, 19, 18]
 
 
 def test_a_plan_that_could_not_be_kept_to_is_made_anew() -> None:
@@ -246,7 +246,7 @@ def test_a_state_is_taken_up_by_its_own_kind_only() -> None:
         (lambda: PredictAndHedge(2, 1, predicted=[1, 2], trust=1.5), "trust must be above 0 and at most 1"),
         (lambda: TopUp(2, 1, predict=foretold([]), floor=-1), "floor must lie between 0 and 1"),
         (lambda: TopUp(2, 1, predict=foretold([]), floor=1.1), "floor must lie between 0 and 1"),
-        (lambda: TopUp(2, 1, predict=lambda first, number: [1]).next(1), "3 units were to be predicted, and 1 were"),
+        (lambda: TopUp(2, 1, predict=lambda first, number: [1]).next(1), "7 units were to be predicted, and 1 were"),
         (lambda: TopUp(2, 1, predict=lambda first, number: [math.inf] * number).next(1), "unit 2 has inf"),
     ],
 )

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -25,12 +26,12 @@ from penstock.allocation.program import Error
 from penstock.epsilon import Epsilon, Number, as_fraction
 from penstock.errors import BadInput, BadState
 from penstock.parameters import up_to_one
-from penstock.types import Floats
 
 Predict = Callable[[int, int], Sequence[float]]
 
-AHEAD = 2  # windows that are planned at once
+AHEAD = 4  # windows that are planned at once
 TOLERANCE = 1e-9  # of a plan that is soon made anew
+REMEMBERED = 64  # plans; weights that come again are planned again
 
 
 class Allocator(ABC):
@@ -103,7 +104,7 @@ class PredictAndHedge(Allocator):
         up_to_one("trust", trust)
         weights, self._trust = as_weights(predicted), as_fraction(trust)
         require_window(weights, window)
-        self._planned = _budgets(weights, window, self.epsilon, error)
+        self._planned = list(_budgets(tuple(weights.tolist()), window, self.epsilon, error))
 
     def _share(self, weight: float) -> int:
         planned = self._planned[self.t - 1] if self.t <= len(self._planned) else 0
@@ -129,8 +130,8 @@ class TopUp(Allocator):
     could not have it: so the error is at most (window / floor)**2 times that of the best plan. With a floor of 0 a unit
     that nobody expected may get nothing; choose that only if the future is known.
 
-    The plan reaches two windows ahead. It is kept while weights and predictions stay what they were and its last
-    window has not begun, so it is made once a window if predictions are right, and once a unit at worst.
+    The plan reaches four windows ahead. It is kept while weights and predictions stay what they were and its last
+    window has not begun, so it is made once in three windows if predictions are right, and once a unit at worst.
     """
 
     def __init__(
@@ -176,8 +177,8 @@ class TopUp(Allocator):
             number = AHEAD * self.window - 1
             known = [weight, *self._predicted(number)]
             if len(self._weights) <= self.window or self._weights != known[: len(self._weights)]:
-                budgets = _budgets(np.array(known), self.window, self.epsilon, self.error, tuple(self._spent))
-                self._weights, self._planned = known, budgets
+                budgets = _budgets(tuple(known), self.window, self.epsilon, self.error, tuple(self._spent))
+                self._weights, self._planned = known, list(budgets)
         elif not self._weights or self._weights[0]:
             self._weights, self._planned = [0.0], [0]
         del self._weights[0]
@@ -202,10 +203,13 @@ class TopUp(Allocator):
         return super()._made() | {"floor": self._part}
 
 
-def _budgets(weights: Floats, window: int, epsilon: Epsilon, error: Error, spent: Sequence[int] = ()) -> list[int]:
+@lru_cache(maxsize=REMEMBERED)
+def _budgets(
+    weights: tuple[float, ...], window: int, epsilon: Epsilon, error: Error, spent: tuple[int, ...] = ()
+) -> tuple[int, ...]:
     """The best budgets, rounded down. Where that leaves nothing, the floor or the hedge has to do."""
-    question, shares = asked(weights, window, epsilon.nano, spent), np.zeros(len(weights))
+    question, shares = asked(np.array(weights), window, epsilon.nano, spent), np.zeros(len(weights))
     program = posed(question, error)
     if program:
         shares[program.units] = solved(program.program, TOLERANCE).shares
-    return question.floored(shares)
+    return tuple(question.floored(shares))
