@@ -764,7 +764,11 @@ def test_an_audit_stops_when_told_to(workers: int, after: float) -> None:
             time.sleep(0.05)
         time.sleep(after)
         os.killpg(child.pid, signal.SIGINT)
-        out, err = child.communicate(timeout=30)
+        try:
+            out, err = child.communicate(timeout=60)
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)  # or the whole audit would have to be waited for
     assert child.returncode == 130
     assert "Traceback" not in err
     assert out == ""

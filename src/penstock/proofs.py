@@ -65,9 +65,9 @@ def fingerprint(mechanism: type) -> str:
 
 
 def _bare(kind: Any) -> str:
-    """The code of a class or function without its docstrings."""
+    """The code of a class, a function or a module without its docstrings."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
     for node in ast.walk(tree):
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(tree)

@@ -143,9 +143,12 @@ class Writer(Scribe):
         """Whether a snapshot can be drawn next; what would be refused, or not be looked at, is not announced."""
         try:
             self._session.check(ahead)
+            if self._mechanism.model.is_over(ahead.t):
+                return False
+            self._session.mechanism.admit(ahead)
         except (BadInput, BudgetExceeded):  # the latter past the horizon
             return False
-        return not self._mechanism.model.is_over(ahead.t)
+        return True
 
     # ---- taking up work ---------------------------------------------------------------------------------------------
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.allocation.windows import Windows
+from penstock.errors import BadInput
 from penstock.types import Floats
 
+LARGEST = 2**26  # numbers that are held at once
 NARROWEST = 32  # windows that are eliminated together, so that little time is spent on anything but arithmetic
 
 
@@ -22,6 +24,8 @@ class Banded:
         after = np.searchsorted(windows.first, windows.last) - np.arange(len(windows)) - 1
         self._reach = int(after.max())  # how many windows after it one shares units with
         self._together = max(NARROWEST, self._reach // 8)
+        if self._together * self._reach > LARGEST:
+            raise BadInput("windows of so many units that matter are too wide to be planned; use longer units.")
         self._upper = np.triu(np.ones((self._together, self._together), np.bool_))
         self._parts: list[tuple[slice, slice, Floats, Floats]] = []
 

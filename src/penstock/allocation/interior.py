@@ -84,6 +84,8 @@ def _within(program: Program, tolerance: float) -> Solution:
     best ones are then plain, each in proportion to the fullest window around it. Those are taken if they are near and
     no worse; a value that is no worse would not do, because it hardly tells of what weighs little.
     """
+    if program.windows.apart:  # each is by itself, and its best shares are known
+        return _judged(program, Point(program.fitted(program.roots), 0 * program.room, alone(program)), 0)
     system, point = Banded(program.windows), _start(program)
     tolerance = max(tolerance, 8 * program.rounding)
     with np.errstate(all="ignore"):

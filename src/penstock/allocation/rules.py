@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -45,17 +46,25 @@ class Clause:
     @property
     def dated(self) -> bool:
         """Whether one has to know what day a unit is."""
-        return self.name != ALWAYS and EVERY.fullmatch(self.name) is None
+        return self.name != ALWAYS and not self._every
+
+    @cached_property
+    def _every(self) -> int:
+        """Of how many units it is about one; 0 if it is about days."""
+        every = EVERY.fullmatch(self.name)
+        return int(every[1]) if every else 0
+
+    @cached_property
+    def _named(self) -> list[str]:
+        return self.name.removeprefix("every ").split(" and ")
 
     def holds(self, t: int, days: Sequence[date]) -> bool:
         """Whether it holds for this unit."""
-        every = EVERY.fullmatch(self.name)
-        if every:
-            return (t - 1) % int(every[1]) == 0
+        if self._every:
+            return (t - 1) % self._every == 0
         if self.name in DAYS:
             return any(map(DAYS[self.name], days))
-        named = self.name.removeprefix("every ").split(" and ")
-        return self.name == ALWAYS or any(WEEKDAYS[day.weekday()] in named for day in days)
+        return self.name == ALWAYS or any(WEEKDAYS[day.weekday()] in self._named for day in days)
 
 
 @dataclass(frozen=True)

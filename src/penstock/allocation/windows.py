@@ -23,6 +23,11 @@ class Windows:
     def __len__(self) -> int:
         return len(self.first)
 
+    @property
+    def apart(self) -> bool:
+        """Whether no two of them share a unit."""
+        return bool((self.first[1:] >= self.last[:-1]).all())
+
     @cached_property
     def _in_windows(self) -> Ints:
         return np.stack([self.first, self.last], axis=1).reshape(-1)

@@ -67,6 +67,8 @@ def plan(
     """
     law = options.law(None, epsilon=epsilon, w=window, neighbours=neighbours, per_unit=per_unit)
     model, measure = WEvent(**law), of_kind("error", error, Error)
+    if json and output == STANDARD:
+        raise BadInput("JSON and CSV cannot both go to standard output; name a file for the CSV.")
     if output:
         require_new(output)
     if to:
@@ -107,7 +109,8 @@ class Asked:
     def listed(self, units: int | None, window: int) -> Listed:
         """The weights of so many units, and what they are called."""
         given = read_weights(self.weights) if is_file(self.weights) else Listed(())
-        number = units or len(given.weights) or max(USUAL_UNITS, 2 * window)
+        usual = len(given.weights) if self.ends else max(USUAL_UNITS, 2 * window)
+        number = usual if units is None else units
         at_least_one("--units", number)
         if self.ends and number > len(given.weights):
             raise BadInput(
@@ -131,6 +134,8 @@ class Asked:
         run = TopUp(made.window, made.epsilon, made.error, predict=self._known(made.window).expected, floor=0)
         spent = np.array([float(run.next(weight)) for weight in made.weights.tolist()])
         here = made.weights > 0
+        if not spent[here].all():  # epsilon is so small that something was left out
+            return None
         return float((made.weights[here] / spent[here] ** POWERS[made.error]).sum()) / made.value
 
     def command(self, law: dict[str, Any], error: Error) -> str:

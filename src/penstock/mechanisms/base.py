@@ -56,6 +56,7 @@ class Mechanism(ABC):
 
     proven_for: ClassVar[tuple[type[PrivacyModel], ...]] = ()
     paper: ClassVar[str] = ""
+    rests_on: ClassVar[tuple[object, ...]] = ()  # what decides with it, and is hashed into its fingerprint
 
     model: PrivacyModel
     histogram: Histogram = field(default=Laplace(), repr=False)  # how a histogram is measured; also by its name
@@ -125,7 +126,7 @@ class Mechanism(ABC):
             return self.released(snapshot, *self.measured(snapshot, e))
         values, noise_sd = self.last.values.copy(), self.last.noise_sd.copy()
         values[bins], kind, noise_sd[bins] = self.measured(snapshot, e, bins)
-        return self.released(snapshot, values, np.where(bins, kind, Kind.REPUBLISHED), noise_sd)
+        return self.released(snapshot, values, np.where(bins, kind.value, Kind.REPUBLISHED.value), noise_sd)
 
     def measured(
         self, snapshot: Snapshot, e: Epsilon, bins: Mask | None = None, labels: Ints | None = None
@@ -153,12 +154,13 @@ class Mechanism(ABC):
         """The last release once more, for nothing."""
         return Release(snapshot.t, self.last.values, self._repeated, self.last.noise_sd, self.curator.charged())
 
-    def released(self, snapshot: Snapshot, values: Ints | Floats, kind: ArrayLike, noise_sd: ArrayLike) -> Release:
+    def released(self, snapshot: Snapshot, values: Ints | Floats, kind: Any, noise_sd: ArrayLike) -> Release:
         """A release of values that were computed from paid answers; what is not whole is rounded."""
         if values.dtype.kind == "f":
             values = np.rint(np.clip(values, -LARGEST_REFERENCE, LARGEST_REFERENCE))
         whole, bins = np.asarray(values, np.int64), self.curator.bins
-        kinds, spread = np.full(bins, kind, np.int8), np.full(bins, noise_sd, np.float64)
+        kinds = np.full(bins, kind.value if isinstance(kind, Kind) else kind, np.int8)  # of an enum numpy loses Ctrl-C
+        spread = np.full(bins, noise_sd, np.float64)
         return Release(snapshot.t, whole, kinds, spread, self.curator.charged())
 
     def moved(self, snapshot: Snapshot, e: Epsilon, labels: Ints) -> Floats:
@@ -198,7 +200,7 @@ class Mechanism(ABC):
         self.domain = self.shape or (curator.bins,)
         require_shape(self.domain, curator.bins)
         self.curator = curator
-        self._repeated = np.full(curator.bins, Kind.REPUBLISHED, np.int8)
+        self._repeated = np.full(curator.bins, Kind.REPUBLISHED.value, np.int8)
         self._repeated.setflags(write=False)
         self.last = _released_before(curator.bins)
         for kept in self._state_fields():
@@ -289,7 +291,7 @@ def _plain(value: Any) -> Any:
 def _released_before(bins: int) -> Release:
     """What stands for "the last release" before there is one."""
     zeros = np.zeros(bins)
-    kinds = np.full(bins, Kind.REPUBLISHED, np.int8)
+    kinds = np.full(bins, Kind.REPUBLISHED.value, np.int8)
     return Release(0, np.zeros(bins, np.int64), kinds, zeros, Epsilon.of_nano(0))
 
 

@@ -3,7 +3,21 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
-from penstock.allocation import Allocator, Error, TopUp
+from penstock.allocation import (
+    Allocator,
+    Error,
+    TopUp,
+    banded,
+    days,
+    interior,
+    online,
+    posing,
+    program,
+    rules,
+    schedule,
+    weighing,
+    windows,
+)
 from penstock.allocation.days import first_day_of, unit_of
 from penstock.allocation.schedule import Schedule
 from penstock.allocation.weighing import Weighing, weighing_of
@@ -43,6 +57,7 @@ class Planned(Mechanism):
     """
 
     proven_for: ClassVar = (WEvent, DeltaNeighbourhood, UserLevel)
+    rests_on: ClassVar = (online, schedule, interior, banded, posing, program, windows, weighing, rules, days)
     paper: ClassVar = "Fang and Chang 2014"
 
     weights: Any = "every day"
@@ -82,8 +97,9 @@ class Planned(Mechanism):
 
     def decide(self, snapshot: Snapshot) -> Release:
         weight = self.weighing.turn(snapshot.t, snapshot.label, self.last)
-        for _ in range(self.units + 1, snapshot.t):  # units that were lost, or had no input
+        missed, self.units = snapshot.t - self.units - 1, snapshot.t
+        for _ in range(missed):  # units that were lost, or had no input
             self.allocator.next(0)
-        self.units, planned = snapshot.t, self.allocator.next(weight)
+        planned = self.allocator.next(weight)
         e = min(planned, self.curator.remaining("publish"))  # which is less only if a crash has taken it
         return self.publish(snapshot, e) if e and e * 2 >= planned else self.republish(snapshot)

@@ -73,5 +73,5 @@ class Publication(ABC):
         self.require_proven(curator.model)
         curator.begin_unit(points)
         values, kind, noise_sd = self.found(curator, points)
-        kinds = np.full(len(values), kind, np.int8)
+        kinds = np.full(len(values), kind.value, np.int8)
         return Release(points.t, values, kinds, noise_sd, curator.charged())
