@@ -31,8 +31,9 @@ $(VENV)/.check: $(VENV)/.test $(SOURCE)
 demo: $(VENV)/.demo ## publish a made-up stream through a durable store, killed and resumed; a table, a picture, demo.png
 	$(BIN)/penstock demo --picture demo.png
 
+# one thread of linear algebra for each process: there is a process for every core already
 test: $(VENV)/.test ## run the tests
-	$(BIN)/python -m pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 check: $(VENV)/.check ## formatting, lint, types, direction of imports
 	$(BIN)/ruff format --check .
