@@ -32,8 +32,9 @@ demo: $(VENV)/.demo ## publish a made-up stream through a durable store, killed 
 	$(BIN)/penstock demo --picture demo.png
 
 # one thread of linear algebra for each process: there is a process for every core already
+test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/.test ## run the tests
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto
 
 check: $(VENV)/.check ## formatting, lint, types, direction of imports
 	$(BIN)/ruff format --check .

@@ -262,6 +262,7 @@ def test_looking_for_a_store_that_is_not_there_makes_none(tmp_path: Path, comman
 
 
 def test_the_shell_can_complete() -> None:
-    command = [str(Path(sys.executable).parent / "penstock"), "--show-completion", "bash"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    # the command looks for the shell that it was called from, so it has to be called from one that it knows
+    command = f"{Path(sys.executable).parent / 'penstock'} --show-completion; exit $?"
+    shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert "_PENSTOCK_COMPLETE=complete_bash" in shown.stdout
