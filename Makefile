@@ -1,11 +1,11 @@
-# make demo . make test . make check . make bench . make papers . make retroactive . make ranges . make neighbourhood . make crash . make audit . make counterexamples: each makes the environment it needs.
+# make demo . make test . make check . make bench . make leaderboard . make peers . make retroactive . make ranges . make neighbourhood . make crash . make audit . make counterexamples: each makes the environment it needs.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCE := pyproject.toml
 DATA   ?= $(PENSTOCK_DATA)
 
-.PHONY: help demo test check bench papers retroactive ranges neighbourhood crash audit counterexamples clean
+.PHONY: help demo test check bench leaderboard peers retroactive ranges neighbourhood crash audit counterexamples clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -45,8 +45,11 @@ check: $(VENV)/.check ## formatting, lint, types, direction of imports
 bench: $(VENV)/.test ## measure speed and durability as ratios of one run, about seven minutes
 	$(BIN)/python -m penstock.bench
 
-papers: $(VENV)/.test ## compare errors with published ones on the streams in DATA=folder (or PENSTOCK_DATA), a few minutes
-	$(BIN)/python -m penstock.bench.papers --data "$(DATA)"
+leaderboard: $(VENV)/.demo ## every mechanism on every stream, with tables, figures and a report in benchmarks/; what is known is not run again
+	$(BIN)/penstock bench leaderboard $(if $(DATA),--data "$(DATA)") $(LEADERBOARD)
+
+peers: $(VENV)/.demo ## compare errors with published ones on the streams in DATA=folder (or PENSTOCK_DATA), a few minutes
+	$(BIN)/penstock bench peers $(if $(DATA),--data "$(DATA)")
 
 retroactive: $(VENV)/.test ## compare RG with publishing always, on made-up streams and those in DATA=folder, a few minutes
 	$(BIN)/python -m penstock.bench.retroactive --data "$(DATA)"

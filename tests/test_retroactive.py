@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.bench import retroactive
-from penstock.bench.retroactive import Sums
+from penstock.bench.retroactive import sums
+from penstock.bench.suite.naming import Loaded
 from penstock.post.sliding import sliding_sums
-from penstock.types import Ints
 
-COUNTS = {"rest": np.full((60, 2), 100)}
+REST = Loaded("rest", np.full((60, 2), 100), "generated", "it rests", (2,))
 
 
 @given(st.integers(1, 9), st.lists(st.integers(0, 9), min_size=1, max_size=12))
@@ -25,13 +25,13 @@ def test_true_sums(width: int, row: list[int]) -> None:
 def test_baselines_have_the_errors_they_must_have(width: int) -> None:
     """In the mean over runs: 2 / epsilon^2 in every bin and unit; and width^2 of it if every sum has its own noise."""
     added, own = (
-        [Sums(key, (), "rest", "0.1", width).run(seed, COUNTS) for seed in range(40)]
+        [sums(key, (), "rest", "0.1", width).run(seed, REST) for seed in range(40)]
         for key in ("baseline", "sliding_baseline")
     )
     units = 2 * 2 / 0.1**2  # two bins
-    assert np.mean([run.error for run in added]) == pytest.approx(width * units, rel=0.15)
-    assert np.mean([run.error for run in own]) == pytest.approx(width**2 * units, rel=0.15)
-    assert all(run.spent == 1 for run in [*added, *own])
+    assert np.mean([run.sse for run in added]) == pytest.approx(width * units, rel=0.15)
+    assert np.mean([run.sse for run in own]) == pytest.approx(width**2 * units, rel=0.15)
+    assert all(run.fullest == 1 for run in [*added, *own])
 
 
 def test_the_command_shows_every_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -48,8 +48,8 @@ def test_the_command_shows_every_table(monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_samples_of_large_counts_are_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def large(folder: str) -> dict[str, Ints]:
-        return {"large": np.full((5, 1), 10 * retroactive.SAMPLED_UP_TO)}
+    def large(folder: str) -> dict[str, Loaded]:
+        return {"large": Loaded("large", np.full((5, 1), 10 * retroactive.SAMPLED_UP_TO), "generated", "", (1,))}
 
     monkeypatch.setattr(retroactive, "_streams", large)
     monkeypatch.setattr(retroactive, "LONGEST", 30)

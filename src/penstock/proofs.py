@@ -61,10 +61,10 @@ def fingerprint(mechanism: type) -> str:
     """A hash of the class's syntax tree without docstrings, and of those of what it is built on."""
     lineage = takewhile(lambda kind: vars(kind).get("proven_for") != (), mechanism.__mro__)  # down to Mechanism itself
     parts = [*lineage, *getattr(mechanism, "rests_on", ())]
-    return hashlib.sha256("\n".join(_bare(part) for part in parts).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(bare_code(part) for part in parts).encode()).hexdigest()[:16]
 
 
-def _bare(kind: Any) -> str:
+def bare_code(kind: Any) -> str:
     """The code of a class, a function or a module without its docstrings."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
     for node in ast.walk(tree):

@@ -11,16 +11,16 @@ from penstock.errors import BadInput, PenstockError
 from penstock.ledger import Population
 from penstock.mechanisms.base import Mechanism
 from penstock.noise import Noise
-from penstock.streams import Calendar, Source, Stream
+from penstock.streams import Calendar, Rows, Source, Stream
 from penstock.types import Published, Release, Snapshot
 from penstock.writer import Writer
 
 
 def publish(
-    stream: Stream, mechanism: Mechanism, *, noise: Noise | None = None, population: Population | None = None
+    stream: Stream | Rows, mechanism: Mechanism, *, noise: Noise | None = None, population: Population | None = None
 ) -> Iterator[Release]:
     """Publish a stream held in memory: one release a time unit, exact and secure noise unless told otherwise."""
-    if not isinstance(stream, Stream):
+    if not isinstance(stream, (Stream, Rows)):
         raise BadInput("publish() takes a stream in memory, ps.streams.Stream; for files use ps.Publisher.")
     mechanism.start(Curator(mechanism.model, stream.bins, noise=noise, population=population))
     return (mechanism.step(snapshot) for snapshot in stream)

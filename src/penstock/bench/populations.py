@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock.domain import Domain
 from penstock.errors import BadInput
+from penstock.streams.people import made_up as made_up_people
 from penstock.types import Floats, Ints
 
 CENSUS = Domain(
@@ -41,7 +42,7 @@ def made_up(seed: int = 1) -> list[Population]:
     """A census of six attributes that depend on each other, and a city with a few crowded quarters."""
     rng = np.random.default_rng(seed)
     return [
-        Population("census, made up", CENSUS.shape, _counted(_people(rng), CENSUS.shape)),
+        Population("census, made up", CENSUS.shape, _counted(made_up_people(PEOPLE, rng).T, CENSUS.shape)),
         Population("city, made up", (SIDE, SIDE), _counted(_places(rng), (SIDE, SIDE))),
     ]
 
@@ -69,19 +70,6 @@ def _numbers(path: Path, after: int, columns: int) -> Floats:
     if not len(numbers) or numbers.shape[1:] != (columns,) or not np.isfinite(numbers).all():
         raise BadInput(f"{path} cannot be read as {columns} columns of numbers; give a folder that has it whole.")
     return numbers
-
-
-def _people(rng: np.random.Generator) -> Ints:
-    """Who marries, learns and earns with age, and few are old."""
-    age = np.minimum(rng.gamma(4.0, 9.5, PEOPLE), 95).astype(np.int64)
-    grown = np.clip((age - 16) / 20, 0, 1)
-    sex = rng.integers(0, 2, PEOPLE)
-    education = np.clip(rng.normal(2 + 5 * grown, 1.6), 0, 11).astype(np.int64)
-    native = (rng.random(PEOPLE) < 0.9).astype(np.int64)
-    married = (rng.random(PEOPLE) < 0.6 * grown).astype(np.int64)
-    rich = rng.random(PEOPLE) < 0.05 + 0.05 * education * grown / 2
-    income = np.where(age < 20, 0, np.where(rich, 2, 1))
-    return np.array([age, sex, education, native, married, income])
 
 
 def _places(rng: np.random.Generator) -> Ints:

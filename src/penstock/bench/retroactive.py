@@ -9,27 +9,29 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from penstock.bench.repeated import rows
-from penstock.bench.trials import Measured, Options, Run, Streams, measure_shown, refused, ruled
+from penstock.bench.cache import Cache
+from penstock.bench.runner import measured
+from penstock.bench.scenario import Promise, Scenario
+from penstock.bench.suite.files import rows
+from penstock.bench.suite.naming import Loaded
+from penstock.bench.summary import Estimate, estimated
+from penstock.bench.trials import Options, bar, refused, ruled
 from penstock.catalogue import made
 from penstock.curator import Curator
-from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.models import EventLevel
 from penstock.noise import SimulationNoise
-from penstock.post.sliding import SlidingSum, sliding_sums
 from penstock.primitives.sampling import expected_errors
 from penstock.streams import Stream, synthetic
-from penstock.types import Ints, Kind
+from penstock.types import Kind
 
 EPSILONS = ("0.1", "1")
 WIDTHS = (1, 15)
@@ -41,6 +43,7 @@ WATCHFUL = 0.8
 SHARES = (0.1, 0.3, 0.5, WATCHFUL)
 
 Parameters = tuple[tuple[str, float], ...]
+Results = dict[Scenario, Estimate]
 VARIANTS: dict[str, tuple[str, Parameters]] = {
     "RG": ("rg", ()),
     "RG, half sampled": ("rg", (("rate", 0.5), ("limit", SAMPLED_UP_TO))),
@@ -50,29 +53,6 @@ VARIANTS: dict[str, tuple[str, Parameters]] = {
 }
 
 
-class Sums(NamedTuple):
-    """Sums over a sliding window of what a mechanism publishes of a stream at event level."""
-
-    key: str
-    parameters: Parameters
-    stream: str
-    epsilon: str
-    width: int
-
-    def run(self, seed: int, streams: Streams) -> Run:
-        """The squared error of all bins, in the mean over time."""
-        counts, model = streams[self.stream], EventLevel(epsilon=self.epsilon)
-        sums_itself = self.key == "sliding_baseline"
-        parameters = dict(self.parameters) | ({"width": self.width} if sums_itself else {})
-        publishing = made(self.key, parameters, model)
-        publishing.start(Curator(model, counts.shape[1], noise=SimulationNoise(seed)))
-        sliding = SlidingSum(1 if sums_itself else self.width)
-        values = np.array([sliding(publishing.step(snapshot)).values for snapshot in Stream(counts)])
-        error = float(((values - sliding_sums(counts, self.width)) ** 2).sum(axis=1).mean())
-        peak = publishing.curator.ledger.audit().peak
-        return Run(error, peak.nano / Epsilon(self.epsilon).nano)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure everything and show it."""
     try:
@@ -80,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         streams = _streams(options.data)
     except BadInput as fault:
         return refused(fault)
-    results = measure_shown(_wanted(streams, options.seeds), streams, options.workers)
+    results = _results(streams, options.seeds, options.workers)
     style = box.MARKDOWN if options.markdown else box.SIMPLE_HEAD
     console = Console(width=140)  # the tables are wide
     for width in WIDTHS:
@@ -96,58 +76,73 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options.told(arguments)
 
 
-def _streams(folder: str) -> dict[str, Ints]:
-    streams = {kind: synthetic(kind, bins=16, steps=LONGEST, seed=2).counts for kind in MADE_UP}
+def _streams(folder: str) -> dict[str, Loaded]:
+    counts = {kind: synthetic(kind, bins=16, steps=LONGEST, seed=2).counts for kind in MADE_UP}
     if folder:
-        streams |= {file: rows(Path(folder) / f"{file}.csv")[1][:LONGEST] for file in FILES}
-    return streams
+        counts |= {file: rows(Path(folder) / f"{file}.csv")[1][:LONGEST] for file in FILES}
+    return {name: Loaded(name, each, "file", name, (each.shape[1],)) for name, each in counts.items()}
 
 
-def _wanted(streams: Streams, seeds: int) -> dict[Sums, int]:
+def _results(streams: Mapping[str, Loaded], seeds: int, workers: int) -> Results:
+    """The squared error of all bins, in the mean over time, of everything that is compared."""
     settings = [
         setting
-        for stream, counts in streams.items()
+        for stream, loaded in streams.items()
         for epsilon in EPSILONS
         for width in WIDTHS
         for setting in (
             _baseline(stream, epsilon, width),
-            *_variants(stream, int(counts.max()), epsilon, width).values(),
+            *_variants(stream, int(loaded.counts.max()), epsilon, width).values(),
         )
     ]
-    return dict.fromkeys(settings, seeds)
+    with bar(len(settings) * seeds) as advance:
+        found = measured(
+            dict.fromkeys(settings, seeds),
+            dict(streams).__getitem__,
+            Cache.in_memory(),
+            workers,
+            lambda done, _: advance(int(done > 0)),
+        )
+    return {what: estimated(np.array([run.sse for run in runs.values()])) for what, runs in found.items()}
 
 
-def _baseline(stream: str, epsilon: str, width: int) -> Sums:
-    return Sums("baseline", (), stream, epsilon, width)
+def sums(key: str, parameters: Parameters, stream: str, epsilon: str, width: int) -> Scenario:
+    """Sums over a sliding window of what a mechanism publishes of a stream at event level."""
+    told = (*parameters, ("width", width)) if key == "sliding_baseline" else parameters
+    return Scenario(stream, Promise("event-level", epsilon), key, told, width, clipped=False)
 
 
-def _variants(stream: str, largest: int, epsilon: str, width: int) -> dict[str, Sums]:
+def _baseline(stream: str, epsilon: str, width: int) -> Scenario:
+    return sums("baseline", (), stream, epsilon, width)
+
+
+def _variants(stream: str, largest: int, epsilon: str, width: int) -> dict[str, Scenario]:
     """What is compared with Baseline on a stream; samples of large counts are left out."""
     return {
-        name: Sums(key, parameters, stream, epsilon, width)
+        name: sums(key, parameters, stream, epsilon, width)
         for name, (key, parameters) in VARIANTS.items()
         if largest <= SAMPLED_UP_TO or "rate" not in dict(parameters)
     }
 
 
 def _table_of_errors(
-    results: dict[Sums, Measured], streams: Streams, epsilon: str, width: int, style: box.Box
+    results: Results, streams: Mapping[str, Loaded], epsilon: str, width: int, style: box.Box
 ) -> Table:
     what = "single units" if width == 1 else f"sums of {width} units"
     table = ruled(
         f"epsilon = {epsilon}, {what}: squared error over that of Baseline, ± 95%", ["stream", *VARIANTS], style
     )
-    for stream, counts in streams.items():
+    for stream, loaded in streams.items():
         base = results[_baseline(stream, epsilon, width)]
-        variants = _variants(stream, int(counts.max()), epsilon, width)
+        variants = _variants(stream, int(loaded.counts.max()), epsilon, width)
         cells = [_ratio(results[variants[name]], base) if name in variants else "-" for name in VARIANTS]
         table.add_row(stream, *cells)
     return table
 
 
-def _ratio(measured: Measured, base: Measured) -> str:
-    ratio = measured.error / base.error
-    spread = ratio * math.hypot(measured.half_width / measured.error, base.half_width / base.error)
+def _ratio(error: Estimate, base: Estimate) -> str:
+    ratio = error.value / base.value
+    spread = ratio * math.hypot(*((each.high - each.value) / each.value for each in (error, base)))
     return f"{ratio:.2f} ± {spread:.2f}"
 
 

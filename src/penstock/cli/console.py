@@ -41,6 +41,28 @@ def progress(doing: str, total: int | None = None) -> Iterator[Callable[[int], N
 
 
 @contextmanager
+def counted(doing: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar that is told how far it is and of how much; where nobody looks, one line that says how much there is."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    looked_at = sys.stderr.isatty()
+    with Progress(*columns, console=messages, transient=True, disable=not looked_at) as bar:
+        task = bar.add_task(doing, total=None)
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+            if not looked_at and not done and total:
+                messages.print(f"{doing}: {several(total, 'run')} to do.")
+
+        yield show
+
+
+@contextmanager
 def reader_may_leave() -> Iterator[None]:
     """Whoever reads the output may close it when they have seen enough; what was released is stored."""
     try:

@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from penstock.cli import key, ledger
+from penstock.cli import bench, key, ledger
 from penstock.cli.audit import audit
 from penstock.cli.backup import backup, export
 from penstock.cli.check import check
+from penstock.cli.compare import compare
 from penstock.cli.console import messages
 from penstock.cli.demo import demo
 from penstock.cli.mechanisms import mechanisms
@@ -29,8 +30,24 @@ app = typer.Typer(
     no_args_is_help=True, help="Publish statistics about people continuously, without publishing the people."
 )
 app.command(name="run")(run_command)
-for command in (publish, simulate, plan, mechanisms, post, export, backup, demo, query, table, statement, check, audit):
+for command in (
+    publish,
+    simulate,
+    compare,
+    plan,
+    mechanisms,
+    post,
+    export,
+    backup,
+    demo,
+    query,
+    table,
+    statement,
+    check,
+    audit,
+):
     app.command()(command)
+app.add_typer(bench.app, name="bench")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(key.app, name="key")
 

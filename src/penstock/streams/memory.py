@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from numpy.typing import ArrayLike
@@ -13,11 +14,20 @@ from penstock.types import Ints, Snapshot, as_array, as_counts
 class Stream:
     """Counts of consecutive time units, one row each. ``presence`` lists the users present at each, for m-context.
 
+    ``shape`` tells the domain that the bins lie in, one after another, such as the sides of a grid.
+
     >>> [snapshot.t for snapshot in Stream([[3, 0], [4, 1]])]
     [1, 2]
     """
 
-    def __init__(self, counts: ArrayLike, *, presence: Sequence[Sequence[str]] | None = None, name: str = "") -> None:
+    def __init__(
+        self,
+        counts: ArrayLike,
+        *,
+        presence: Sequence[Sequence[str]] | None = None,
+        name: str = "",
+        shape: tuple[int, ...] | None = None,
+    ) -> None:
         rows = as_array(counts)
         if rows.ndim != 2 or rows.size == 0:
             raise BadCounts(f"a stream needs one row of counts a time unit; got an array of shape {rows.shape}.")
@@ -28,6 +38,9 @@ class Stream:
         self.counts: Ints = as_counts(rows.reshape(-1)).reshape(rows.shape)
         self.presence = presence
         self.name = name
+        self.shape = (self.bins,) if shape is None else shape
+        if math.prod(self.shape) != self.bins:
+            raise BadInput(f"a domain of shape {self.shape} does not have {self.bins} bins; give the one they lie in.")
 
     @property
     def bins(self) -> int:
@@ -35,6 +48,10 @@ class Stream:
 
     def __len__(self) -> int:
         return len(self.counts)
+
+    def rows(self) -> Iterator[Ints]:
+        """The counts of each time unit, from the first one on."""
+        return iter(self.counts)
 
     def __iter__(self) -> Iterator[Snapshot]:
         return self.after(0)

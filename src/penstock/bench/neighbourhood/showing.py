@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.bench.neighbourhood.jobs import Job, Results
-from penstock.bench.trials import NORMAL_95
+from penstock.bench.summary import NORMAL
 from penstock.types import Floats
 
 DIGITS = 3
@@ -34,4 +34,4 @@ def half_width(results: Results, job: Job) -> float:
     figures = results[job]
     wrong = figures[:, figures.any(axis=0)]  # what was always right is certain
     spread = wrong.std(axis=0, ddof=1) / np.sqrt(len(wrong))
-    return float(NORMAL_95 * (spread / wrong.mean(axis=0)).max(initial=0))
+    return float(NORMAL * (spread / wrong.mean(axis=0)).max(initial=0))

@@ -1,0 +1,47 @@
+"""Figures as bytes, the same whenever they are drawn."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTH, HEIGHT = 13.33, 7.5  # of a slide, in inches
+DOTS = 150  # an inch
+LARGE, MIDDLE, SMALL = 19, 13, 11  # sizes of letters
+GREY = "#555555"
+
+
+class Picture(NamedTuple):
+    """A figure by its name, what is to be seen on it in words, and its bytes."""
+
+    name: str
+    seen: str
+    png: bytes
+    svg: bytes
+
+
+def headed(title: str, below: str, height: float = HEIGHT) -> Figure:
+    """An empty figure with a title and a line that explains it."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(rect=(0.005, 0.01, 0.99, 0.99 - 0.87 / height))
+    figure = Figure(figsize=(WIDTH, height), layout=layout, facecolor="white")
+    figure.text(0.012, 1 - 0.17 / height, title, fontsize=LARGE, fontweight="bold", va="top", parse_math=False)
+    figure.text(0.012, 1 - 0.53 / height, below, fontsize=MIDDLE, color=GREY, va="top", parse_math=False)
+    return figure
+
+
+def picture(name: str, seen: str, figure: Figure) -> Picture:
+    """The figure in both formats, without a date or a version in them."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "penstock", "svg.fonttype": "path"}):
+        svg, png = io.BytesIO(), io.BytesIO()
+        figure.savefig(png, format="png", dpi=DOTS, metadata={"Software": None})
+        figure.set_layout_engine("none")  # all is in its place already
+        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    return Picture(name, seen, png.getvalue(), svg.getvalue())

@@ -1,0 +1,78 @@
+"""Numbers and sentences of a report, the same wherever they stand."""
+
+from __future__ import annotations
+
+import math
+
+from penstock.bench.report.shown import DAGGER, Measured
+from penstock.bench.summary import NEAR
+
+NOTHING = "–"  # was not run, or makes no sense
+SHORT = {
+    "mae": "absolute error",
+    "mre": "relative error",
+    "rmse": "root of the squared error",
+    "sse": "squared error",
+    "range_error": "error of ranges of bins",
+    "range_relative": "relative error of ranges of bins",
+    "requests": "error of ranges of values",
+}
+COMMAND = "penstock bench leaderboard"
+TITLE = "Leaderboard of mechanisms"
+INTRODUCTION = (
+    "Every mechanism on every stream, under the same promises. A cell is a stream under a promise. In each cell errors"
+    " are divided by that of the best mechanism there: for every seed by that which is best on the other seeds, so that"
+    " nothing is best by luck. A ratio of 1 is as good as the best, and means of ratios are geometric."
+)
+MEANING = (
+    f"Within 5 %: the part of cells in which the ratio is at most {NEAR}. First: the part in which the mean error is"
+    " the least. Releases: units with something new in them, in a window. Used: what a window spends in the mean, over"
+    " epsilon."
+)
+STAND_INS = (
+    f"{DAGGER} Stand-in: a made-up stream of the same size and character, because the file was not at hand. Its figures"
+    " say nothing about the original."
+)
+BEGINNINGS = "A name with a number in brackets, such as [:180], means the first so many units of a stream."
+ALIKE = "writes this; the same streams and seeds give the same bytes."
+SIMULATED = "The noise is simulated, by numpy from seeds, and protects nobody. All streams are public or made up."
+
+
+def ratio(figure: float | None) -> str:
+    """A ratio in three digits or so."""
+    if figure is None or math.isnan(figure):
+        return NOTHING
+    if figure >= 99_999.5:
+        return f"{figure:.0e}".replace("e+", "e").replace("e0", "e")
+    return f"{figure:.{2 if figure < 9.995 else 1 if figure < 99.95 else 0}f}"
+
+
+def share(part: float) -> str:
+    """A part of all cells."""
+    return f"{part:.0%}".replace("%", " %")
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things, in plain words."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def facts(board: Measured) -> str:
+    """What was compared, and whether every promise was kept."""
+    ratios = board.leading
+    promises = len({cell.promise for cell in ratios.cells})
+    seeds = board.seeds
+    which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    kept = "no promise was broken" if board.fullest <= 1 else "A PROMISE WAS BROKEN"
+    made_up = sum(bool(board.mark(stream)) for stream in board.streams)
+    stand_ins = f" ({made_up} of them stand-ins{DAGGER})" if made_up else ""
+    return (
+        f"{counted(len(ratios.mechanisms), 'mechanism')}, {counted(len(board.streams), 'stream')}{stand_ins},"
+        f" {counted(promises, 'promise')}, {which}. The fullest window of all runs spent {board.fullest:.3g} of its"
+        f" epsilon: {kept}."
+    )
+
+
+def title(board: Measured, measure: str) -> str:
+    """What a table or a figure is of."""
+    return f"{board.board.title}: {SHORT[measure]}"

@@ -1,0 +1,91 @@
+"""Runs of scenarios, shared by processes; what is known already is not run again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache, partial
+from typing import Protocol, TypeVar
+
+from penstock.bench.cache import Cache
+from penstock.bench.metrics import Outcome
+from penstock.bench.processes import spread
+from penstock.bench.scenario import Counted, Runnable, key_of
+from penstock.errors import BadInput
+
+HELD = 32  # streams that a process holds at a time
+
+R = TypeVar("R", bound=Runnable)
+Outcomes = dict[R, dict[int, Outcome]]  # of every scenario, by seed
+Show = Callable[[int, int], None]  # so many runs are done, of so many
+
+
+class Known(Counted, Protocol):
+    """A stream whose truth is known, and can be told from another."""
+
+    def digest(self) -> str: ...
+
+
+Loader = Callable[[str], Known]
+
+
+def measured(wanted: Mapping[R, int], loader: Loader, cache: Cache, workers: int, show: Show) -> Outcomes[R]:
+    """The outcomes of every scenario for its first seeds: from the cache, or run now and put there.
+
+    ``loader`` finds a stream by its name, in every process anew.
+    """
+    keys = _keys(wanted, loader)
+    # By their keys, which is as good as shuffled: then the time left can be told from the time gone.
+    jobs = sorted((job for job, key in keys.items() if cache.get(key) is None), key=keys.__getitem__)
+    show(0, len(jobs))
+    for done, (job, outcome) in enumerate(_run(jobs, loader, workers), start=1):
+        cache.put(keys[job], *job, outcome)
+        show(done, len(jobs))
+    return _found(keys, cache)
+
+
+def known(wanted: Mapping[R, int], loader: Loader, cache: Cache) -> Outcomes[R]:
+    """The outcomes of those scenarios that have been run for all their seeds, without running any."""
+    found = _found(_keys(wanted, loader), cache)
+    return {what: runs for what, runs in found.items() if len(runs) == wanted[what]}
+
+
+def _keys(wanted: Mapping[R, int], loader: Loader) -> dict[tuple[R, int], str]:
+    digests = {name: loader(name).digest() for name in dict.fromkeys(what.stream for what in wanted)}
+    runs = [(what, seed) for what, seeds in wanted.items() for seed in range(seeds)]
+    return {(what, seed): key_of(what, digests[what.stream], seed) for what, seed in runs}
+
+
+def _found(keys: Mapping[tuple[R, int], str], cache: Cache) -> Outcomes[R]:
+    outcomes: Outcomes[R] = {}
+    for (what, seed), key in keys.items():
+        outcome = cache.get(key)
+        if outcome is not None:
+            outcomes.setdefault(what, {})[seed] = outcome
+    return outcomes
+
+
+def _run(jobs: list[tuple[R, int]], loader: Loader, workers: int) -> Iterator[tuple[tuple[R, int], Outcome]]:
+    try:
+        yield from zip(jobs, _outcomes(jobs, loader, workers), strict=True)
+    except BrokenProcessPool:
+        raise BadInput("a process of the benchmark was killed; run it again, it goes on where it was.") from None
+
+
+def _outcomes(jobs: list[tuple[R, int]], loader: Loader, workers: int) -> Iterable[Outcome]:
+    return spread(_Worker.run, jobs, min(workers, max(len(jobs), 1)), _Worker.prepare, (loader,))
+
+
+class _Worker:
+    """A process, which loads streams when it first needs them."""
+
+    load: Loader
+
+    @classmethod
+    def prepare(cls, loader: Loader) -> None:
+        cls.load = staticmethod(lru_cache(maxsize=HELD)(partial(loader)))
+
+    @classmethod
+    def run(cls, job: tuple[Runnable, int]) -> Outcome:
+        what, seed = job
+        return what.run(seed, cls.load(what.stream))

@@ -1,0 +1,158 @@
+"""What many runs come to: means, ratios to the best, and standings, with intervals over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock.bench.metrics import Outcome
+from penstock.bench.scenario import Promise, Scenario
+from penstock.types import Floats
+
+NEAR = 1.05  # so many times the best is as good as the best
+# The 97.5% points of Student's t for 1, 2, 3, ... degrees of freedom; beyond them the normal one is near enough.
+STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+NORMAL = 1.96
+
+
+class Cell(NamedTuple):
+    """A stream under a promise: where mechanisms are compared."""
+
+    stream: str
+    promise: Promise
+
+
+class Estimate(NamedTuple):
+    """A figure, and its 95% interval over the seeds; with one seed there is none."""
+
+    value: float
+    low: float
+    high: float
+    runs: int
+
+
+class Standing(NamedTuple):
+    """A mechanism over all cells of a board, by one measure. Ratios are to the best of each cell."""
+
+    mechanism: str
+    ratio: float  # geometric mean
+    worst: float
+    worst_at: Cell
+    near: float  # the part of cells in which it is as good as the best
+    first: float  # the part in which it is the best
+    publications: float
+    used: float
+
+
+Outcomes = Mapping[Scenario, Mapping[int, Outcome]]
+
+
+class Errors:
+    """The figures of one measure, of every mechanism in every cell, for every seed: what tables are made of.
+
+    Seeds are paired: with one seed all mechanisms see the same stream, and ratios are taken within it.
+    """
+
+    def __init__(self, outcomes: Outcomes, measure: str) -> None:
+        self.measure = measure
+        self.cells = list(dict.fromkeys(Cell(what.stream, what.promise) for what in outcomes))
+        self.mechanisms = list(dict.fromkeys(what.mechanism for what in outcomes))
+        self._outcomes = {(Cell(what.stream, what.promise), what.mechanism): runs for what, runs in outcomes.items()}
+
+    def has(self, cell: Cell, mechanism: str) -> bool:
+        """Whether it was run there, and the measure makes sense."""
+        runs = self._outcomes.get((cell, mechanism), {})
+        return bool(runs) and not any(math.isnan(getattr(run, self.measure)) for run in runs.values())
+
+    def of(self, cell: Cell, mechanism: str, measure: str = "") -> Floats:
+        """The figures, one for each seed in order."""
+        runs = self._outcomes[cell, mechanism]
+        return np.array([getattr(runs[seed], measure or self.measure) for seed in sorted(runs)], np.float64)
+
+    def mean(self, cell: Cell, mechanism: str) -> Estimate:
+        """The mean over the seeds."""
+        return estimated(self.of(cell, mechanism))
+
+    def ratio(self, cell: Cell, mechanism: str) -> Estimate:
+        """How many times the error of the best: for each seed that which is best on the other seeds."""
+        return _raised(estimated(self._logs(cell, mechanism)))
+
+    def compared(self, cell: Cell, mechanism: str, other: str) -> Estimate:
+        """How many times the error of another mechanism, as a geometric mean over the paired seeds."""
+        return _raised(estimated(_log(self.of(cell, mechanism)) - _log(self.of(cell, other))))
+
+    def best(self, cell: Cell, without: int | None = None) -> str:
+        """Which has the least mean error over all seeds, or all but one."""
+        running = [mechanism for mechanism in self.mechanisms if self.has(cell, mechanism)]
+
+        def error(mechanism: str) -> float:
+            figures = self.of(cell, mechanism)
+            return float((figures if without is None else np.delete(figures, without)).mean())
+
+        return min(running, key=error)
+
+    def standings(self) -> list[Standing]:
+        """All mechanisms over all cells in which the measure makes sense, the best first."""
+        cells = [cell for cell in self.cells if any(self.has(cell, mechanism) for mechanism in self.mechanisms)]
+        found = [self._standing(mechanism, cells) for mechanism in self.mechanisms]
+        return sorted((each for each in found if each), key=lambda standing: standing.ratio)
+
+    def _standing(self, mechanism: str, cells: Sequence[Cell]) -> Standing | None:
+        running = [cell for cell in cells if self.has(cell, mechanism)]
+        if not running:
+            return None
+        ratios = np.array([self.ratio(cell, mechanism).value for cell in running])
+        worst = int(ratios.argmax())
+        spent, made = (
+            float(np.mean([self.of(cell, mechanism, name).mean() for cell in running]))
+            for name in ("used", "publications")
+        )
+        return Standing(
+            mechanism,
+            float(np.exp(np.log(ratios).mean())),
+            float(ratios[worst]),
+            running[worst],
+            near=float((ratios <= NEAR).mean()),
+            first=float(np.mean([self.best(cell) == mechanism for cell in running])),
+            publications=made,
+            used=spent,
+        )
+
+    def _logs(self, cell: Cell, mechanism: str) -> Floats:
+        figures = self.of(cell, mechanism)
+        if len(figures) == 1:
+            return _log(figures) - _log(self.of(cell, self.best(cell)))
+        best = [self.of(cell, self.best(cell, without=seed))[seed] for seed in range(len(figures))]
+        return _log(figures) - _log(np.array(best))
+
+
+def estimated(figures: Floats) -> Estimate:
+    """Their mean, and where it lies with 95% confidence if they are about normal."""
+    runs, mean = len(figures), float(figures.mean())
+    if runs == 1:
+        return Estimate(mean, mean, mean, 1)
+    reach = _student(runs - 1) * float(figures.std(ddof=1)) / math.sqrt(runs)
+    return Estimate(mean, mean - reach, mean + reach, runs)
+
+
+def _raised(logs: Estimate) -> Estimate:
+    """The figure whose logarithm was estimated."""
+    return Estimate(math.exp(logs.value), math.exp(logs.low), math.exp(logs.high), logs.runs)
+
+
+def _student(degrees: int) -> float:
+    return STUDENT[degrees - 1] if degrees <= len(STUDENT) else NORMAL + 2.4 / degrees
+
+
+def geometric(figures: Iterable[float]) -> float:
+    """The geometric mean."""
+    return math.exp(float(np.mean([math.log(figure) for figure in figures])))
+
+
+def _log(figures: Floats) -> Floats:
+    """Logarithms; an error of nothing at all counts as one too small to matter."""
+    logs: Floats = np.log(np.maximum(figures, 1e-12))
+    return logs

@@ -1,0 +1,129 @@
+"""``penstock bench``: every mechanism on every stream, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from penstock.bench.boards import BOARDS, DEV, SEEDS, Board, board_named, require_mechanisms
+from penstock.bench.cache import Cache
+from penstock.bench.originals import ORIGINALS, original_named
+from penstock.bench.originals import fetch as fetched
+from penstock.bench.report import About, Shown, standings_table, write
+from penstock.bench.runner import Loader, known, measured
+from penstock.bench.suite.naming import Loaded
+from penstock.bench.suite.streams import NAMED, named
+from penstock.cli import benching
+from penstock.cli.console import counted, messages, progress, results, several
+from penstock.cli.peers import peers
+from penstock.drawing import require_drawable
+from penstock.errors import BadInput
+
+app = typer.Typer(no_args_is_help=True, help="Compare every mechanism on every stream, in simulation.")
+app.command()(peers)
+
+
+@app.command()
+def leaderboard(
+    data: benching.Data = None,
+    into: benching.Into = benching.INTO,
+    boards: Annotated[list[str], typer.Option("--board", help=f"Only this one of {', '.join(BOARDS)}.")] = [],  # noqa: B006
+    only: Annotated[list[str], typer.Option(help="Run only this mechanism; others as far as they are known.")] = [],  # noqa: B006
+    streams: Annotated[list[str], typer.Option("--stream", help="Only this stream.")] = [],  # noqa: B006
+    dev: Annotated[bool, typer.Option("--dev", help="Only six short streams, for working on a mechanism.")] = False,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each mechanism in each cell.")] = SEEDS,
+    workers: benching.Workers = benching.CORES,
+    figures: Annotated[bool, typer.Option(help="Draw heat maps, and put them into the report.")] = True,
+) -> None:
+    """Run every mechanism on every stream, and write tables, figures and a report.
+
+    What is known already is not run again; who is interrupted goes on where they were.
+    """
+    chosen = _narrowed([DEV] if dev else [board_named(key) for key in boards or BOARDS], streams)
+    keys, loader = require_mechanisms(only, chosen), benching.loader(data)
+    if figures:
+        require_drawable(into.parent / "figure.png")
+    about = [_about(name, loader(name)) for name in dict.fromkeys(name for board in chosen for name in board.streams)]
+    shown = []
+    with Cache(into / benching.RESULTS).open() as cache:
+        if cache.dropped:
+            messages.print(f"{several(cache.dropped, 'row')} of {cache.path} cannot be trusted; measured again.")
+        for board in chosen:
+            shown.append(_measured(board, keys, seeds, loader, cache, workers))
+            results.print(standings_table(shown[-1]))
+    written = write(into, shown, about, figures=figures)
+    _tell_stand_ins(about)
+    results.print(f"[dim]Report: {next(path for path in written if path.suffix == '.html')}[/]")
+
+
+@app.command()
+def streams(data: benching.Data = None) -> None:
+    """List the streams of the benchmark, and whether they come from files."""
+    table = Table(title="Streams", title_justify="left")
+    for heading in ("name", "from", "what it is"):
+        table.add_column(heading)
+    for name, each in NAMED.items():
+        there = each.is_there(data)
+        table.add_row(name, (each.file if there else f"[yellow]no {each.file}[/]") if each.file else "", each.about)
+    results.print(table)
+
+
+@app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(ORIGINALS)}.")],
+    to: Annotated[Path, typer.Option(help="The folder of streams to put it into.")],
+    at: Annotated[str | None, typer.Option(help="Another host that has it: https://mirror.example.org.")] = None,
+    again: Annotated[bool, typer.Option("--again", help="Replace what is there.")] = False,
+) -> None:
+    """Download the public original of a stream, where its terms allow that."""
+    original = original_named(name)
+    results.print(f"{original.about}\n[dim]{original.licence} {original.credit}[/]")
+    arrived = 0
+    with progress(f"Fetching {name}, bytes") as show:
+
+        def advance(number: int) -> None:
+            nonlocal arrived
+            arrived += number
+            show(arrived)
+
+        written = fetched(name, to, at=at, again=again, progress=advance)
+    for path in written:
+        results.print(f"written: {path}")
+
+
+def _narrowed(boards: Sequence[Board], names: Sequence[str]) -> list[Board]:
+    """The boards on these of their streams alone, beginnings of them included."""
+    there = {name for board in boards for stream in board.streams for name in (stream, stream.split("[")[0])}
+    for name in names:
+        if name not in there:
+            named(name)
+            raise BadInput(f"none of these boards has a stream {name}; see penstock bench streams.")
+    chosen = set(names or there)
+    kept = [(board, [each for each in board.streams if {each, each.split("[")[0]} & chosen]) for board in boards]
+    return [replace(board, streams=tuple(streams)) for board, streams in kept if streams]
+
+
+def _measured(board: Board, keys: Sequence[str], seeds: int, loader: Loader, cache: Cache, workers: int) -> Shown:
+    """All mechanisms; or only some, and the others as far as they are known."""
+    with counted(board.title) as show:
+        found = measured(dict.fromkeys(board.scenarios(keys), seeds), loader, cache, workers, show)
+    others = known(dict.fromkeys(board.scenarios(), seeds), loader, cache) if keys else {}
+    return Shown(board, others | found)
+
+
+def _about(name: str, loaded: Loaded) -> About:
+    return About(name, loaded.about, loaded.origin, len(loaded), loaded.bins)
+
+
+def _tell_stand_ins(about: Sequence[About]) -> None:
+    missing = sorted({each.name.split("[")[0] for each in about if each.origin == "stand-in"})
+    if missing:
+        messages.print(
+            f"[yellow]Made up, because there is no file of them: {', '.join(missing)}.[/] Say with --data where they"
+            " are, or see penstock bench fetch."
+        )

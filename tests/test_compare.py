@@ -1,0 +1,120 @@
+"""``penstock compare``: every mechanism on one's own stream, said to be outside the guarantee."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from in_process import command as penstock
+from penstock.bench.boards import compared_under
+from penstock.bench.scenario import Promise
+from penstock.streams import synthetic
+
+FAST = "--seeds", 2, "--workers", 1
+WEEKLY = "--w", 12
+
+
+def written(path: Path, kind: str, steps: int = 120, bins: int = 2) -> Path:
+    counts = synthetic(kind, bins=bins, steps=steps, seed=3).counts
+    rows = [f"{t},{','.join(map(str, row))}" for t, row in enumerate(counts.tolist(), start=1)]
+    path.write_text("\n".join(["t," + ",".join("abcdefgh"[:bins]), *rows, ""]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("own") / "calm.csv", "constant")
+
+
+def test_the_best_is_recommended_with_its_error(calm: Path) -> None:
+    code, out, err = penstock("compare", calm, *WEEKLY, "--seeds", 5, "--workers", 1)
+    assert code == 0
+    assert "Recommended: sample." in out
+    assert "mean absolute error of a count" in out
+    assert all(key in out for key in compared_under(Promise("w-event", "1", 12)))
+    assert "protects nobody" in " ".join(out.split())
+    assert "outside the privacy guarantee" in " ".join(err.replace("│", " ").split())
+
+
+def test_a_wild_stream_gets_another_recommendation(tmp_path: Path) -> None:
+    wild = written(tmp_path / "wild.csv", "spas_3", bins=1)
+    code, out, _ = penstock("compare", wild, *WEEKLY, *FAST, "--epsilon", 10)
+    assert code == 0
+    assert "Recommended: sample." not in out
+
+
+def test_as_json(calm: Path) -> None:
+    code, out, err = penstock("compare", calm, *WEEKLY, *FAST, "--measure", "mre", "--json")
+    told = json.loads(out)
+    assert (code, told["measure"], told["outside_the_guarantee"], told["simulated"]) == (0, "mre", True, True)
+    first, *others = told["mechanisms"]
+    assert first["recommended"]
+    assert not any(other["recommended"] for other in others)
+    assert all(first["error"] <= other["error"] for other in others)
+    assert first["low"] <= first["error"] <= first["high"]
+    assert "Not private" in err
+
+
+def test_without_looking_at_counts(calm: Path, tmp_path: Path) -> None:
+    """Two files of the same shape cannot be told apart."""
+    other = written(tmp_path / "calm.csv", "spas_3")
+    shown = [
+        penstock("compare", file, *WEEKLY, *FAST, "--instead", "jumps", "--mean", 40, "--json")
+        for file in (calm, other)
+    ]
+    assert shown[0][0] == shown[1][0] == 0
+    assert shown[0][1] == shown[1][1]
+    assert not json.loads(shown[0][1])["outside_the_guarantee"]
+    assert "Not private" not in shown[0][2]
+
+
+def test_the_banner_offers_a_command_that_works(calm: Path) -> None:
+    _, _, err = penstock("compare", calm, *WEEKLY, *FAST, "--epsilon", "0.5")
+    (offered,) = (line.partition("penstock ")[2] for line in err.splitlines() if "Without looking" in line)
+    assert offered.startswith("compare ")
+    code, _, again = penstock(*offered.split(), *FAST)
+    assert (code, "made up" in again) == (0, True)
+    assert "--epsilon 0.5 --w 12" in offered
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--w", 500), "fewer than a window of 500"),
+        (("--model", "user-level", "--horizon", 50), "more than the horizon"),
+        (("--model", "m-context"), "m"),
+        (("--model", "w-evnt"), "Did you mean w-event?"),
+        (("--measure", "maee"), "Did you mean mae?"),
+        (("--measure", "requests"), "several bins"),
+        (("--instead", "wlk"), "one of"),
+        (("--mean", 5), "--instead"),
+        (("--epsilon", "0"), "epsilon"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(calm: Path, arguments: tuple[object, ...], told: str) -> None:
+    code, out, err = penstock(
+        "compare", calm, *FAST, *(() if "--w" in arguments or "--model" in arguments else WEEKLY), *arguments
+    )
+    assert (code, out) == (2, "")
+    assert told in " ".join(err.split())
+
+
+@pytest.mark.parametrize("text", ["", "t,a\n", "t,a\n1,many\n", "t,a\n1,2,3\n", "t,a\n1,-5\n"])
+def test_a_file_that_cannot_be_read(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_text(text, encoding="utf-8")
+    code, _, err = penstock("compare", file, *WEEKLY, *FAST)
+    assert (code, "own.csv" in err) == (2, True)
+    assert "-5" not in err
+    assert "many" not in err
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    code, _, err = penstock("compare", tmp_path / "none.csv", *WEEKLY, *FAST)
+    assert (code, "none.csv" in err) == (2, True)
+
+
+@pytest.mark.parametrize("law", ["event-level", "user-level --horizon 120", "delta-neighbourhood --steps 5"])
+def test_other_models(law: str, calm: Path) -> None:
+    code, out, _ = penstock("compare", calm, "--model", *law.split(), *FAST)
+    assert (code, "Recommended" in out) == (0, True)

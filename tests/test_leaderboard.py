@@ -1,0 +1,170 @@
+"""``penstock bench``: what it runs, what it does not run again, and what it says of what it cannot use."""
+
+from pathlib import Path
+
+import pytest
+
+from in_process import command as penstock
+from penstock import catalogue
+from penstock.bench.boards import BOARDS, DEV, LEFT_OUT, LONG_PROMISES, Board, parameters_of
+from penstock.bench.scenario import Promise
+from penstock.bench.suite.streams import LONG, NAMED
+from penstock.models import EventLevel, UserLevel, WEvent
+
+SMALL = "bench", "leaderboard", "--board", "short", "--seeds", 1, "--workers", 1, "--no-figures"
+
+
+@pytest.fixture(autouse=True)
+def _no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PENSTOCK_DATA", raising=False)
+
+
+# ---- boards ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_long_board_is_the_one_of_the_study() -> None:
+    board = BOARDS["long"]
+    assert (len(board.streams), len(board.promises)) == (22, 10)
+    assert board.promises == LONG_PROMISES
+    assert {promise.window for promise in board.promises} == {80, 120, 160, 200, 240}
+    assert {promise.epsilon for promise in board.promises} == {"0.1", "0.3", "0.5", "0.7", "0.9", "1"}
+
+
+@pytest.mark.parametrize(
+    ("board", "law"), [("long", WEvent), ("short", WEvent), ("event", EventLevel), ("user", UserLevel)]
+)
+def test_every_mechanism_is_compared_or_it_is_said_why_not(board: str, law: type) -> None:
+    proven = {key for key, kind in catalogue.mechanisms().items() if law in kind.proven_for}
+    shown = set(BOARDS[board].mechanisms)
+    assert shown <= proven
+    assert proven - shown <= set(LEFT_OUT)
+    assert ("sliding_baseline" in shown) == (board == "event")
+
+
+def test_the_short_board_has_the_beginning_of_every_stream() -> None:
+    assert set(BOARDS["short"].streams) == {f"{name}[:{steps}]" for name in LONG for steps in (180, 360)}
+
+
+@pytest.mark.parametrize("board", [*BOARDS.values(), DEV])
+def test_every_scenario_can_be_made(board: Board) -> None:
+    for scenario in board.scenarios():
+        catalogue.made(scenario.mechanism, dict(scenario.parameters), scenario.promise.model)
+
+
+def test_parameters_follow_the_promise() -> None:
+    assert parameters_of("dsat", Promise("w-event", "1", 200)) == (("releases", 10),)
+    assert parameters_of("dsat", Promise("user-level", "1", 1000)) == (("releases", 10),)
+    assert parameters_of("dsat", Promise("event-level", "1")) == ()
+    assert parameters_of("spas", Promise("w-event", "1", 200)) == ()
+
+
+# ---- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A small board, and what was said about it."""
+    into = tmp_path_factory.mktemp("board") / "into"
+    code, out, err = penstock(*SMALL, "--stream", "const", "--into", into)
+    assert (code, "72 runs to do" in err) == (0, True), err
+    return into, out
+
+
+def test_all_is_written(measured: tuple[Path, str]) -> None:
+    into, out = measured
+    assert {path.name for path in into.iterdir()} >= {"results.csv", "leaderboard.md", "leaderboard.csv", "report.html"}
+    assert all(key in out for key in BOARDS["short"].mechanisms)
+    assert "report.html" in out
+    assert len((into / "results.csv").read_text(encoding="utf-8").splitlines()) == 73
+
+
+def test_nothing_is_run_twice(measured: tuple[Path, str]) -> None:
+    into, out = measured
+    before = {path.name: path.read_bytes() for path in into.iterdir()}
+    code, again, err = penstock(*SMALL, "--stream", "const", "--into", into)
+    assert (code, again) == (0, out)
+    assert "to do" not in err
+    assert {path.name: path.read_bytes() for path in into.iterdir()} == before
+
+
+def test_one_mechanism_is_run_and_the_others_are_known(measured: tuple[Path, str], tmp_path: Path) -> None:
+    """In a folder where only BA is missing."""
+    into, out = measured
+    lines = (into / "results.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (tmp_path / "results.csv").write_text("".join(line for line in lines if ",ba," not in line), encoding="utf-8")
+    code, again, err = penstock(*SMALL, "--stream", "const", "--only", "ba", "--into", tmp_path)
+    assert (code, "4 runs to do" in err) == (0, True)
+    assert again.splitlines()[:-2] == out.splitlines()[:-2]  # but for the path of the report
+
+
+def test_one_mechanism_alone(tmp_path: Path) -> None:
+    code, out, _ = penstock(*SMALL, "--stream", "const", "--only", "sample", "--into", tmp_path)
+    assert code == 0
+    assert "sample" in out
+    assert "uniform" not in out
+
+
+def test_what_was_changed_is_said_and_measured_again(measured: tuple[Path, str], tmp_path: Path) -> None:
+    text = (measured[0] / "results.csv").read_text(encoding="utf-8")
+    (tmp_path / "results.csv").write_text(text[:-30] + "\n", encoding="utf-8")
+    code, _, err = penstock(*SMALL, "--stream", "const", "--into", tmp_path)
+    assert (code, "1 row" in err, "1 run to do" in err) == (0, True, True)
+    assert (tmp_path / "results.csv").read_text(encoding="utf-8") == text
+
+
+def test_a_stream_that_is_made_up_is_said_to_be(tmp_path: Path) -> None:
+    code, _, err = penstock(*SMALL, "--stream", "flu_out", "--only", "sample", "--into", tmp_path)
+    assert code == 0
+    assert "flu_out" in err
+    assert "Made up" in err
+    for file in ("leaderboard.md", "report.html"):
+        assert "stand-in" in (tmp_path / file).read_text(encoding="utf-8")
+    assert "stand-in" in (tmp_path / "leaderboard.csv").read_text(encoding="utf-8")
+
+
+def test_a_stream_of_a_file_is_read(tmp_path: Path) -> None:
+    rows = "\n".join(f"{t},{50 + t % 7}" for t in range(400))
+    (tmp_path / "unemployment.csv").write_text(f"t,people\n{rows}\n", encoding="utf-8")
+    into = tmp_path / "into"
+    code, _, err = penstock(*SMALL, "--stream", "unemp", "--only", "sample", "--data", tmp_path, "--into", into)
+    assert code == 0
+    assert "Made up" not in err
+    assert ",file" in (into / "leaderboard.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--board", "shrot"), "Did you mean short?"),
+        (("--only", "spaz"), "Did you mean spas?"),
+        (("--only", "planned"), "plans to use"),
+        (("--stream", "flu_outt"), "Did you mean flu_out?"),
+        (("--stream", "weekly"), "none of these boards has a stream weekly"),
+        (("--data", "/nowhere/at/all"), "there is no folder"),
+        (("--into", "/proc/nowhere"), "cannot be written"),
+        (("--seeds", "0"), "seeds"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    code, _, err = penstock(*SMALL, "--stream", "const", "--into", tmp_path / "into", *arguments)
+    assert (code, told in " ".join(err.split())) == (2, True), err
+
+
+def test_a_file_that_cannot_be_read_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "unemployment.csv").write_text("t,people\n1,many\n", encoding="utf-8")
+    code, _, err = penstock(*SMALL, "--stream", "unemp", "--data", tmp_path, "--into", tmp_path / "into")
+    assert (code, "unemployment.csv" in err) == (2, True)
+
+
+def test_the_streams_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "unemployment.csv").write_text("t,people\n1,5\n", encoding="utf-8")
+    code, out, _ = penstock("bench", "streams", "--data", tmp_path)
+    assert code == 0
+    assert all(name in out for name in NAMED)
+    assert "no flu_death.csv" in out
+    assert "no unemployment.csv" not in out
+
+
+def test_an_original_that_nobody_knows(tmp_path: Path) -> None:
+    code, _, err = penstock("bench", "fetch", "unemploymint", "--to", tmp_path)
+    assert (code, "Did you mean unemployment?" in err) == (2, True)
