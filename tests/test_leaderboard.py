@@ -94,7 +94,7 @@ def test_one_mechanism_is_run_and_the_others_are_known(measured: tuple[Path, str
     (tmp_path / "results.csv").write_text("".join(line for line in lines if ",ba," not in line), encoding="utf-8")
     code, again, err = penstock(*SMALL, "--stream", "const", "--only", "ba", "--into", tmp_path)
     assert (code, "4 runs to do" in err) == (0, True)
-    assert again.splitlines()[:-2] == out.splitlines()[:-2]  # but for the path of the report
+    assert again.split("Report")[0] == out.split("Report")[0]
 
 
 def test_one_mechanism_alone(tmp_path: Path) -> None:

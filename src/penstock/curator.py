@@ -30,7 +30,18 @@ from penstock.primitives.grouper import Grouper
 from penstock.primitives.pool import Pool
 from penstock.primitives.purse import Purse
 from penstock.primitives.segment import Segment, SegmentPlan
-from penstock.queries import Bins, Counts, GroupSums, Query, as_bins, joined, known_query, place_among
+from penstock.queries import (
+    Bins,
+    Counts,
+    Distances,
+    GroupSums,
+    Query,
+    as_bins,
+    joined,
+    known_query,
+    place_among,
+    single_values,
+)
 from penstock.types import Ints, Snapshot
 
 H = TypeVar("H", bound=Handle)
@@ -109,14 +120,15 @@ class Curator:
 
     def nearest(self, snapshot: Snapshot, queries: Sequence[Query], e: Epsilon, envelope: str = "decide") -> int:
         """The number of the query (each one number) whose value is smallest, by permute-and-flip."""
-        if not queries or any(known_query(query).size(None, self.bins) != 1 for query in queries):
+        told = queries[:1] if type(queries) is Distances else queries  # one of a table stands for the others
+        if not queries or any(known_query(query).size(None, self.bins) != 1 for query in told):
             raise BadInput("nearest chooses among one query or more, each with a single number as its value.")
         counts = self._desk.counts(snapshot)
         self._desk.charge(e, envelope, None)
-        rate = Fraction(e.nano, 2 * max(query.sensitivity(self.model) for query in queries) * NANO)
+        rate = Fraction(e.nano, 2 * max(query.sensitivity(self.model) for query in told) * NANO)
 
         def choose() -> int:
-            scores = np.array([query(counts, None)[0] for query in queries])
+            scores = single_values(queries, counts)
             heads = self._desk.noise.bernoulli_exp(rate, scores - scores.min())
             order = self._desk.noise.order(len(scores))
             # the first in random order whose coin fell; the best one's coin always falls

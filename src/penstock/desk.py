@@ -97,7 +97,7 @@ class Desk:
         self.ledger = ledger
         self.noise = noise
         self.answer = answers
-        self._paid_by_bin: dict[str | None, Ints] = {}
+        self._paid_by_bin: dict[str | None, tuple[Ints, int]] = {}  # by account: each bin, and the dearest
 
     def check(self, snapshot: Snapshot) -> None:
         """Refuse a snapshot that cannot be the next one, is past the end, or has records that nobody accounts for."""
@@ -146,11 +146,11 @@ class Desk:
             raise self.ledger.refusal(int(nano.max()), envelope)
         raised, paid = {}, {}
         for account in (None, envelope):
-            before = self._paid_by_bin.get(account)
+            before, dearest = self._paid_by_bin.get(account, (None, 0))
             after = np.zeros(self.bins, np.int64) if before is None else before.copy()
             np.add.at(after, bins, nano)
-            raised[account] = int(after.max()) - (0 if before is None else int(before.max()))
-            paid[account] = after
+            paid[account] = after, int(after.max())
+            raised[account] = paid[account][1] - dearest
         if raised[None] or raised[envelope]:
             self.ledger.add(Epsilon.of_nano(raised[None]), envelope, within=Epsilon.of_nano(raised[envelope]))
         self._paid_by_bin.update(paid)

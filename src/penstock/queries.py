@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,7 @@ from penstock.types import LARGEST_COUNT, Ints
 
 LARGEST_SUM = 2**62
 LARGEST_REFERENCE = 2**60
+AT_ONCE = 2**16  # numbers to compute with, so that many references need no more memory than one
 
 Bins = NDArray[np.intp]
 
@@ -79,6 +81,19 @@ class Distance(Query):
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
         total: Ints = _apart(counts, self.reference, bins).sum(keepdims=True)
         return total
+
+
+class Distances(tuple[Distance, ...]):
+    """The distances to each row of a table: queries that differ in their references alone, rounded all at once."""
+
+    __slots__ = ()
+
+    def __new__(cls, references: ArrayLike) -> Self:
+        rows = as_reference(references)
+        made = super().__new__(cls, [Distance.__new__(Distance) for _ in rows])
+        for query, row in zip(made, rows, strict=True):
+            query.reference, query.content = row, (row,)
+        return made
 
 
 class EuclideanDistance(Distance):
@@ -142,8 +157,10 @@ class Groups:
 
     def __init__(self, labels: ArrayLike, number: int | None = None) -> None:
         self.labels = np.array(labels)
-        if self.labels.ndim != 1 or self.labels.dtype.kind not in "iu" or self.labels.min(initial=0) < -1:
+        row = self.labels.ndim == 1 and self.labels.dtype.kind in "iu"
+        if not row or (least := self.labels.min(initial=0)) < -1:
             raise BadInput("labels must give each bin the number of its group, or -1 for none.")
+        self._everywhere = bool(least == 0)
         self.number = max(int(self.labels.max(initial=-1)) + 1, number or 0)
 
     def sums(self, values: Ints, bins: Bins | None) -> Ints:
@@ -156,10 +173,10 @@ class Groups:
 
     def members(self, bins: Bins | None) -> Bins | None:
         """The bins that are in some group."""
+        if self._everywhere:
+            return bins
         grouped = self.labels >= 0
-        if bins is None:
-            return None if grouped.all() else np.flatnonzero(grouped)
-        return bins[grouped[bins]]
+        return np.flatnonzero(grouped) if bins is None else bins[grouped[bins]]
 
 
 @dataclass(frozen=True)
@@ -178,13 +195,12 @@ class Deviation:
 
     def __call__(self, members: Ints, lengths: Ints) -> Ints:
         """Of each column of ``members``, of which the first ``lengths[j]`` entries of column j are taken."""
-        members, n = members[: lengths.max(initial=0)], np.maximum(lengths, 1)
+        members, n = members[: np.maximum.reduce(lengths, initial=0)], np.maximum(lengths, 1)
         taken = np.arange(len(members))[:, np.newaxis] < lengths
-        kept = np.where(taken, np.minimum(members, LARGEST_SUM // n), 0)
-        mean, rest = np.divmod(kept.sum(axis=0), n)
-        astray = np.abs((kept - mean) * n - rest)  # n times the distance from the mean
+        kept = np.minimum(members, LARGEST_SUM // n) * taken
+        astray = np.abs(kept * n - np.add.reduce(kept))  # n times the distance from the mean
         astray = np.minimum(astray, LARGEST_SUM // (self.grid * n)) * taken
-        deviation: Ints = self.grid * astray.sum(axis=0) // n
+        deviation: Ints = self.grid * np.add.reduce(astray) // n
         return deviation
 
 
@@ -195,6 +211,15 @@ def known_query(query: Query) -> Query:
     return query
 
 
+def single_values(queries: Sequence[Query], counts: Ints) -> Ints:
+    """The values of queries that have one number each. Those of a table are computed together, some rows at a time."""
+    if type(queries) is not Distances:
+        return np.array([query(counts, None)[0] for query in queries])
+    references, some = [query.reference for query in queries], max(AT_ONCE // len(counts), 1)
+    parts = (np.array(references[i : i + some]) for i in range(0, len(references), some))
+    return np.concatenate([_apart(counts, part, None).sum(axis=1) for part in parts])
+
+
 def as_bins(bins: ArrayLike | None, width: int) -> Bins | None:
     """The numbers of the chosen bins, given as numbers or as a mask; None means all."""
     if bins is None:
@@ -203,7 +228,7 @@ def as_bins(bins: ArrayLike | None, width: int) -> Bins | None:
     if chosen.shape == (0,):
         return np.empty(0, np.intp)
     if chosen.dtype == np.bool_ and chosen.shape == (width,):
-        return np.flatnonzero(chosen)
+        return chosen.nonzero()[0]
     if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or not ((chosen >= 0) & (chosen < width)).all():
         raise BadInput(f"bins are chosen by their numbers, 0 to {width - 1}, or by a mask of all of them.")
     seen = np.zeros(width, np.bool_)
@@ -241,8 +266,9 @@ def as_reference(values: ArrayLike) -> Ints:
     elif array.dtype.kind == "u":
         array = np.minimum(array.astype(np.uint64), np.uint64(LARGEST_REFERENCE)).astype(np.int64)
     else:
-        array = array.astype(np.int64)
-    reference: Ints = np.minimum(np.maximum(array, -LARGEST_REFERENCE), LARGEST_REFERENCE).astype(np.int64)
+        array = array.astype(np.int64, copy=False)
+    bounded = np.asarray(np.maximum(array, -LARGEST_REFERENCE))  # a copy, whatever came in
+    reference: Ints = np.minimum(bounded, LARGEST_REFERENCE, out=bounded).astype(np.int64, copy=False)
     return reference
 
 
@@ -262,6 +288,6 @@ def _sum_of_squares(values: Ints) -> int:
 
 
 def _cut(values: Ints, bound: int = LARGEST_COUNT) -> Ints:
-    """Cut every value so that their sum stays below LARGEST_SUM; ``bound`` is what a value can be at most."""
-    most = LARGEST_SUM // max(len(values), 1)
+    """Cut every value so that the sum of a row stays below LARGEST_SUM; ``bound`` is what a value can be at most."""
+    most = LARGEST_SUM // max(values.shape[-1], 1)
     return values if bound <= most else np.minimum(values, most)

@@ -159,10 +159,9 @@ class TopUp(Allocator):
         In each window that the unit is in, this is what units before it and the floors of units after it leave. Had
         all windows room for their floors before, they have it still, whatever up to the cap is spent.
         """
-        gone = accumulate(reversed(self._spent), initial=0)
-        after = range(self.window - 1, -1, -1)  # units of the window to come, if so many of the last ones are in it
-        left = (self.epsilon.nano - spent - units * self.floor.nano for spent, units in zip(gone, after, strict=False))
-        return Epsilon.of_nano(min(left))
+        floor = self.floor.nano
+        beyond = accumulate((spent - floor for spent in reversed(self._spent)), initial=0)  # floors, by the last units
+        return Epsilon.of_nano(self.epsilon.nano - (self.window - 1) * floor - max(beyond))
 
     def _share(self, weight: float) -> int:
         cap, planned = self.cap.nano, self._next_planned(weight)

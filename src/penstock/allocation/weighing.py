@@ -85,22 +85,33 @@ class Ruled(Weighing):
 
     def __init__(self, rule: Rule, dates: Dates) -> None:
         super().__init__()
-        self._rule, self._dates = rule, dates
+        self._rule, self._dates, self._dated = rule, dates, rule.dated
+        self._foreseen: tuple[int, list[float]] = (1, [])  # weights that a rule without days was asked for, from a unit
 
     def weight(self, t: int, label: str, last: Release) -> float:
         return self._ahead(t, self._when(t, label), 0)
 
     def _coming(self, first: int, number: int) -> list[float]:
+        if not self._dated:
+            return self._numbered(first, number)
         now = self._when(self._t, self._label)
         return [self._ahead(self._t, now, t - self._t) for t in range(first, first + number)]
+
+    def _numbered(self, first: int, number: int) -> list[float]:
+        """By their numbers alone, which are the same whoever asks when: those that were foreseen before are kept."""
+        began, known = self._foreseen
+        kept = known[first - began :] if first >= began else []
+        kept += [self._rule.weight(t, ()) for t in range(first + len(kept), first + number)]
+        self._foreseen = first, kept
+        return kept[:number]
 
     def _ahead(self, t: int, now: When | None, units: int) -> float:
         then = now and now.after(units)
         return self._rule.weight(t + units, then.days() if then else ())
 
     def _when(self, t: int, label: str) -> When | None:
-        when = self._dates.when(t, label)
-        if when is None and self._rule.dated:
+        when = self._dates.when(t, label) if self._dated else None
+        if when is None and self._dated:
             raise BadInput(
                 f'the rule "{self._rule}" is about days, and nobody says what day t={t} is; call units by their dates,'
                 " or say on which day the first one lies: first_day=2026-01-05."

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from penstock.bench.metrics import Outcome
 from penstock.bench.scenario import Promise, Scenario
+from penstock.errors import BadInput
 from penstock.types import Floats
 
 NEAR = 1.05  # so many times the best is as good as the best
 # The 97.5% points of Student's t for 1, 2, 3, ... degrees of freedom; beyond them the normal one is near enough.
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
 NORMAL = 1.96
+FLOOR = 1e-3  # in ratios, no error counts as less than this part of the middle one of its cell
+TINY = 1e-12
 
 
 class Cell(NamedTuple):
@@ -61,6 +65,9 @@ class Errors:
         self.cells = list(dict.fromkeys(Cell(what.stream, what.promise) for what in outcomes))
         self.mechanisms = list(dict.fromkeys(what.mechanism for what in outcomes))
         self._outcomes = {(Cell(what.stream, what.promise), what.mechanism): runs for what, runs in outcomes.items()}
+        if len(self._outcomes) != len(outcomes):
+            raise BadInput("a mechanism is compared once in a cell; compare its parameters apart.")
+        self._best: dict[tuple[Cell, int | None], str] = {}
 
     def has(self, cell: Cell, mechanism: str) -> bool:
         """Whether it was run there, and the measure makes sense."""
@@ -68,9 +75,16 @@ class Errors:
         return bool(runs) and not any(math.isnan(getattr(run, self.measure)) for run in runs.values())
 
     def of(self, cell: Cell, mechanism: str, measure: str = "") -> Floats:
-        """The figures, one for each seed in order."""
-        runs = self._outcomes[cell, mechanism]
-        return np.array([getattr(runs[seed], measure or self.measure) for seed in sorted(runs)], np.float64)
+        """The figures, one for each seed that all mechanisms of the cell have, in order."""
+        runs, seeds = self._outcomes[cell, mechanism], self._seeds[cell]
+        return np.array([getattr(runs[seed], measure or self.measure) for seed in seeds], np.float64)
+
+    @cached_property
+    def _seeds(self) -> dict[Cell, list[int]]:
+        shared: dict[Cell, set[int]] = {}
+        for (cell, _), runs in self._outcomes.items():
+            shared[cell] = shared.get(cell, set(runs)) & set(runs)
+        return {cell: sorted(seeds) for cell, seeds in shared.items()}
 
     def mean(self, cell: Cell, mechanism: str) -> Estimate:
         """The mean over the seeds."""
@@ -82,17 +96,20 @@ class Errors:
 
     def compared(self, cell: Cell, mechanism: str, other: str) -> Estimate:
         """How many times the error of another mechanism, as a geometric mean over the paired seeds."""
-        return _raised(estimated(_log(self.of(cell, mechanism)) - _log(self.of(cell, other))))
+        return _raised(estimated(self._log(cell, self.of(cell, mechanism)) - self._log(cell, self.of(cell, other))))
 
     def best(self, cell: Cell, without: int | None = None) -> str:
-        """Which has the least mean error over all seeds, or all but one."""
-        running = [mechanism for mechanism in self.mechanisms if self.has(cell, mechanism)]
+        """Which has the least mean error over all seeds, or all but one; of equal ones the first that was named."""
+        if (cell, without) not in self._best:
+            self._best[cell, without] = min(self._running(cell), key=lambda each: self._mean(cell, each, without))
+        return self._best[cell, without]
 
-        def error(mechanism: str) -> float:
-            figures = self.of(cell, mechanism)
-            return float((figures if without is None else np.delete(figures, without)).mean())
+    def _mean(self, cell: Cell, mechanism: str, without: int | None) -> float:
+        figures = self.of(cell, mechanism)
+        return float((figures if without is None else np.delete(figures, without)).mean())
 
-        return min(running, key=error)
+    def _running(self, cell: Cell) -> list[str]:
+        return [mechanism for mechanism in self.mechanisms if self.has(cell, mechanism)]
 
     def standings(self) -> list[Standing]:
         """All mechanisms over all cells in which the measure makes sense, the best first."""
@@ -124,9 +141,20 @@ class Errors:
     def _logs(self, cell: Cell, mechanism: str) -> Floats:
         figures = self.of(cell, mechanism)
         if len(figures) == 1:
-            return _log(figures) - _log(self.of(cell, self.best(cell)))
-        best = [self.of(cell, self.best(cell, without=seed))[seed] for seed in range(len(figures))]
-        return _log(figures) - _log(np.array(best))
+            best = self.of(cell, self.best(cell))
+        else:
+            best = np.array([self.of(cell, self.best(cell, without=i))[i] for i in range(len(figures))])
+        return self._log(cell, figures) - self._log(cell, best)
+
+    def _log(self, cell: Cell, figures: Floats) -> Floats:
+        """Logarithms. What is next to nothing counts as FLOOR of the middle error, or one zero would outweigh all."""
+        logs: Floats = np.log(np.maximum(figures, self._least[cell]))
+        return logs
+
+    @cached_property
+    def _least(self) -> dict[Cell, float]:
+        middle = {cell: [self._mean(cell, each, None) for each in self._running(cell)] for cell in self.cells}
+        return {cell: max(FLOOR * float(np.median(errors or [0.0])), TINY) for cell, errors in middle.items()}
 
 
 def estimated(figures: Floats) -> Estimate:
@@ -144,15 +172,9 @@ def _raised(logs: Estimate) -> Estimate:
 
 
 def _student(degrees: int) -> float:
-    return STUDENT[degrees - 1] if degrees <= len(STUDENT) else NORMAL + 2.4 / degrees
+    return STUDENT[degrees - 1] if degrees <= len(STUDENT) else NORMAL + 2.4 / degrees + 2.8 / degrees**2
 
 
 def geometric(figures: Iterable[float]) -> float:
     """The geometric mean."""
     return math.exp(float(np.mean([math.log(figure) for figure in figures])))
-
-
-def _log(figures: Floats) -> Floats:
-    """Logarithms; an error of nothing at all counts as one too small to matter."""
-    logs: Floats = np.log(np.maximum(figures, 1e-12))
-    return logs

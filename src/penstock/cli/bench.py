@@ -58,7 +58,8 @@ def leaderboard(
             results.print(standings_table(shown[-1]))
     written = write(into, shown, about, figures=figures)
     _tell_stand_ins(about)
-    results.print(f"[dim]Report: {next(path for path in written if path.suffix == '.html')}[/]")
+    report = next(path for path in written if path.suffix == ".html")
+    results.print(f"[dim]Report: {report}[/]", soft_wrap=True)
 
 
 @app.command()

@@ -97,15 +97,16 @@ class AdaPub(PeGaSus):
 
     def surprised(self, perturbed: Floats) -> Mask:
         """Bins that look different when they are measured alone: what they shared with others says little of them."""
-        shared = average(self.spread, np.maximum(self.counted, 1)) < SHARED * self.noise_sd**2
-        different = np.abs(perturbed - self.last.values) > SURPRISE * self.noise_sd
-        surprised: Mask = different & shared & (self.shared_by == 1)
-        return surprised
+        different: Mask = np.abs(perturbed - self.last.values) > SURPRISE * self.noise_sd
+        different &= self.shared_by == 1
+        if different.any():
+            different &= average(self.spread, np.maximum(self.counted, 1)) < SHARED * self.noise_sd**2
+        return different
 
     def look_sd(self) -> Floats:
         sd: Floats = np.sqrt(average(self.spread, self.counted))
         return sd
 
     def kind_of_look(self) -> Ints:
-        alone = np.where(self.startled, Kind.ESTIMATED, self.latest_kind)  # kept for what it is, noise and all
-        return np.where(self.shared_by > 1, Kind.GROUPED, alone)
+        alone = np.where(self.startled, Kind.ESTIMATED.value, self.latest_kind.value)  # kept for what it is, with noise
+        return np.where(self.shared_by > 1, Kind.GROUPED.value, alone)

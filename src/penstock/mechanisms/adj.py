@@ -7,7 +7,7 @@ import numpy as np
 
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, UserLevel, WEvent
-from penstock.queries import Distance
+from penstock.queries import Distance, Distances
 from penstock.types import Floats, Ints, Kind, Release, Snapshot
 
 LONGEST = 10_000  # releases to choose from
@@ -56,9 +56,9 @@ class Adj(Mechanism):
 
     def decide(self, snapshot: Snapshot) -> Release:
         release = self.near_or_new(snapshot) if len(self.past) else self.new_or_last(snapshot)
-        if release.is_new or len(self.past):
-            self.past = np.vstack([release.values, self.past])[: self.reach]
-            self.past_sd = np.append(release.noise_sd.max(), self.past_sd)[: self.reach]
+        if len(self.past) or release.is_new:
+            self.past = np.concatenate((release.values[np.newaxis], self.past))[: self.reach]
+            self.past_sd = np.concatenate((release.noise_sd.max(keepdims=True), self.past_sd))[: self.reach]
         return release
 
     def near_or_new(self, snapshot: Snapshot) -> Release:
@@ -69,7 +69,7 @@ class Adj(Mechanism):
         chosen, testing = 0, self.deciding
         if len(candidates) > 1:
             testing = self.deciding / 2
-            chosen = self.curator.nearest(snapshot, [Distance(each) for each in candidates], testing)
+            chosen = self.curator.nearest(snapshot, Distances(candidates), testing)
         distance = self.curator.ask(snapshot, Distance(candidates[chosen]), testing, envelope="decide")
         if self.worth_publishing(distance / self.curator.bins, self.curator.remaining("publish") / 2).any():
             return self.new_or_last(snapshot)
@@ -80,12 +80,12 @@ class Adj(Mechanism):
         e = self.curator.remaining("publish") / 2  # DA, lines 2 to 5: epsilon 2
         return self.publish(snapshot, e) if e else self.republish(snapshot)
 
-    def candidates(self) -> tuple[list[Ints], list[float]]:
+    def candidates(self) -> tuple[Ints, Floats]:
         """Everything different that could be repeated, the latest first, and how wide its noise is at most."""
         rows, noise_sd = self.repeatable()
-        different = {row.tobytes(): i for i, row in reversed(list(enumerate(rows)))}  # the latest of equal ones
-        chosen = sorted(different.values())
-        return [rows[i] for i in chosen], [float(noise_sd[i]) for i in chosen]
+        whole = rows.view(np.dtype((np.void, rows[0].nbytes)))[:, 0].tolist()
+        chosen = sorted({row: i for i, row in reversed(list(enumerate(whole)))}.values())  # the latest of equal ones
+        return rows[chosen], noise_sd[chosen]
 
     def repeatable(self) -> tuple[Ints, Floats]:
         """What could be repeated."""

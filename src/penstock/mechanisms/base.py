@@ -157,7 +157,7 @@ class Mechanism(ABC):
     def released(self, snapshot: Snapshot, values: Ints | Floats, kind: Any, noise_sd: ArrayLike) -> Release:
         """A release of values that were computed from paid answers; what is not whole is rounded."""
         if values.dtype.kind == "f":
-            values = np.rint(np.clip(values, -LARGEST_REFERENCE, LARGEST_REFERENCE))
+            values = np.rint(np.minimum(np.maximum(values, -LARGEST_REFERENCE), LARGEST_REFERENCE))
         whole, bins = np.asarray(values, np.int64), self.curator.bins
         kinds = np.full(bins, kind.value if isinstance(kind, Kind) else kind, np.int8)  # of an enum numpy loses Ctrl-C
         spread = np.full(bins, noise_sd, np.float64)

@@ -48,6 +48,6 @@ class GEvent(BA):
 
     def publish(self, snapshot: Snapshot, e: Epsilon, bins: Mask | None = None) -> Release:
         fresh = super().publish(snapshot, e, bins)
-        renewed = fresh.kind == Kind.FRESH
+        renewed = fresh.kind == Kind.FRESH.value
         self.change[renewed] = np.abs(fresh.values - self.last.values)[renewed]
         return fresh

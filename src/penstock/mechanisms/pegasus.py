@@ -75,7 +75,7 @@ class PeGaSus(Mechanism):
         self.grouper.extend(snapshot, self.thresholds(snapshot.t, perturbed))
         self.look(perturbed, self.grouper.length == 1)
         values, narrower = SMOOTHERS[self.smoother](self.looks, self.counted)
-        kinds = np.where(self.counted > 1, Kind.ESTIMATED, self.kind_of_look())
+        kinds = np.where(self.counted > 1, Kind.ESTIMATED.value, self.kind_of_look())
         return self.released(snapshot, values, kinds, self.look_sd() * narrower)
 
     def perturbed(self, snapshot: Snapshot) -> Floats:
@@ -100,4 +100,4 @@ class PeGaSus(Mechanism):
     def kind_of_look(self) -> Ints:
         """What a look is by itself. Where a look at one bin has noise of others, it is fresh along with them alone."""
         fresh = self.each_alone or bool((self.counted == 1).all())
-        return np.full(self.curator.bins, self.latest_kind if fresh else Kind.GROUPED)
+        return np.full(self.curator.bins, (self.latest_kind if fresh else Kind.GROUPED).value)

@@ -99,7 +99,7 @@ class RescueDP(Mechanism):
             return self.republish(snapshot)
         self.measure(snapshot, e, due)
         self.pace(snapshot.t, due, left)
-        kinds = np.where(due, Kind.ESTIMATED, Kind.REPUBLISHED)
+        kinds = np.where(due, Kind.ESTIMATED.value, Kind.REPUBLISHED.value)
         return self.released(snapshot, self.filter.values, kinds, self.filter.noise_sd)
 
     def budget(self, longest: float, left: Epsilon) -> Epsilon:

@@ -91,15 +91,16 @@ class RG(Mechanism):
             return self.republish(snapshot)
         moved = self.moved_far(snapshot)  # line 1
         values, noise_sd = self.last.values.copy(), self.last.noise_sd.copy()
-        kinds = np.full(self.curator.bins, Kind.REPUBLISHED)
+        kinds = np.full(self.curator.bins, Kind.REPUBLISHED.value)
         if moved.any():
-            values[moved], kinds[moved], noise_sd[moved] = self.measured(snapshot, self.publishing, moved)  # line 4
+            values[moved], kind, noise_sd[moved] = self.measured(snapshot, self.publishing, moved)  # line 4
+            kinds[moved] = kind.value
             self.pool.drop(moved)  # line 5
         full = self.gathered(snapshot, ~moved)
         sizes = self.pool.size[full]
         if full.any():
             sums = self.settled(self.pool, full)
-            values[full], kinds[full] = np.rint(sums.values / sizes), Kind.GROUPED  # lines 9, 10
+            values[full], kinds[full] = np.rint(sums.values / sizes), Kind.GROUPED.value  # lines 9, 10
             noise_sd[full] = sums.noise_sd / sizes
         self.grouped = np.where(moved, 1, self.grouped)
         self.grouped[full] = sizes

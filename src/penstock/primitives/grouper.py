@@ -18,6 +18,7 @@ from penstock.desk import Desk, Question, read_only, scale_of
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.parameters import at_least_one
+from penstock.primitives.smoothing import stacked
 from penstock.queries import Deviation
 from penstock.types import Ints, Mask, Snapshot
 
@@ -59,7 +60,7 @@ class Grouper:
         # each bin draws once: threshold noise where it opens, query noise where it compares
         question = Question("extend", None, self._desk.bins, None, (self.number, limits, joining), hides=True)
         joined = self._desk.answer(question, lambda: self._compare(counts, limits, joining))
-        self._length = np.where(joining & joined, self._length + 1, 1)
+        self._length = (joining & joined) * self._length + 1
         self._open = joined & (self._length < self.max_length)
         return joined
 
@@ -68,16 +69,15 @@ class Grouper:
         given = np.asarray(thresholds, np.float64)
         if given.shape not in ((), (self._desk.bins,)) or np.isnan(given).any():
             raise BadInput(f"thresholds are one number, or one for each of the {self._desk.bins} bins.")
-        limits = np.clip(np.ceil(given * self.deviation.grid), -LARGEST_LIMIT, LARGEST_LIMIT)
+        limits = np.minimum(np.maximum(np.ceil(given * self.deviation.grid), -LARGEST_LIMIT), LARGEST_LIMIT)
         return np.full(self._desk.bins, limits, np.int64)
 
     def _compare(self, counts: Ints, limits: Ints, joining: Mask) -> Mask:
         noise = self._desk.noise.laplace_each(self._scales, joining.astype(np.intp))
-        place = np.where(joining, self._length, 0)
-        self._members = np.resize(self._members, (place.max() + 1, len(counts)))
-        self._members[place, np.arange(len(counts))] = counts
-        astray = self.deviation(self._members, place + 1)
-        joined = np.where(joining, astray + noise < limits + self._rho, True)
+        lengths = joining * self._length + 1
+        self._members = stacked(self._members, counts, lengths)
+        astray = self.deviation(self._members, lengths)
+        joined = ~joining | (astray + noise < limits + self._rho)
         self._rho = np.where(joining, self._rho, noise)
         return joined
 

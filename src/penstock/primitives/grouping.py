@@ -30,13 +30,16 @@ def bands(values: Floats | Ints, width: float) -> Ints:
     >>> bands(np.array([1, 30, 4, 33]), 10)
     array([0, 1, 0, 1])
     """
-    _, labels = np.unique(np.floor(values / width), return_inverse=True)
-    return labels.reshape(-1).astype(np.int64)
+    floors = np.floor(values / width)
+    order = floors.argsort()
+    ordered, labels = floors[order], np.zeros(len(values), np.int64)
+    labels[order[1:]] = (ordered[1:] > ordered[:-1]).cumsum()
+    return labels
 
 
 def spread_in(band: float, sizes: Ints) -> Floats:
     """The variance of members around the mean of their group, if they lie anywhere in a band; 0 for a group of one."""
-    spread: Floats = np.where(sizes > 1, band**2 / 12, 0.0)
+    spread: Floats = np.multiply(sizes > 1, band**2 / 12, dtype=np.float64)
     return spread
 
 

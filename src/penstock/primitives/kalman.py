@@ -11,6 +11,7 @@ from penstock.types import Floats, Mask
 
 FORGETTING = 0.03  # of a measurement's variance, added before it: so nothing older than some dozens counts for much
 SURPRISING = 16.0  # four deviations, squared: what is so far off says that the bin has moved, and is seldom noise
+ANYTHING = np.array(np.inf)  # is possible where nothing is known
 LEAST_VARIANCE = 1e-12  # noise that rounds to nothing still leaves something to divide by
 
 
@@ -31,7 +32,7 @@ class Kalman:
     def __init__(self, bins: int, drift: float | None) -> None:
         self.values: Floats = np.zeros(bins)
         self._drift, self._t = drift, 0
-        self._uncertainty = np.full(bins, np.inf)  # before the first measurement anything is possible
+        self._uncertainty = np.full(bins, ANYTHING)  # before the first measurement
         self._noise = np.zeros(bins)  # the variance of the drawn noise that the values carry
 
     @property
@@ -59,7 +60,7 @@ class Kalman:
         before = self._uncertainty[which]
         if self._drift is None:
             before = before + FORGETTING * variance
-            before = np.where(strayed**2 > SURPRISING * (before + variance), np.inf, before)
+            before = np.where(strayed**2 > SURPRISING * (before + variance), ANYTHING, before)
         after = 1 / (1 / before + 1 / variance)
         gain = after / variance
         self.values[which] += gain * strayed

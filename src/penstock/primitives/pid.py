@@ -37,12 +37,14 @@ class PID:
     def update(self, t: int, errors: Floats, which: Mask | slice = slice(None)) -> Floats:
         """The control output of the loops in ``which``, given their errors at unit ``t``."""
         proportional, integral, derivative = self._weights
-        recent = np.vstack([self._errors[1:, which], errors])
+        recent = np.concatenate((self._errors[1:, which], errors[np.newaxis]))
         seen = self._seen[which] + 1
         means = recent.sum(axis=0) / np.minimum(seen, len(recent))
-        slopes = np.where(seen > 1, (errors - self._errors[-1, which]) / (t - self._times[which]), 0.0)
+        output: Floats = proportional * errors + integral * means
+        if derivative:
+            slopes = (errors - self._errors[-1, which]) / (t - self._times[which])
+            output += derivative * np.where(seen > 1, slopes, 0.0)
         self._errors[:, which], self._seen[which], self._times[which] = recent, seen, t
-        output: Floats = proportional * errors + integral * means + derivative * slopes
         return output
 
     def save(self) -> dict[str, Any]:

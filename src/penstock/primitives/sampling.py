@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from penstock.types import Floats
@@ -25,7 +27,14 @@ def expected_errors(records: float, bins: int, e: float) -> Floats:
     A sample drawn at rate b is off by N (1 - b) / b for N records, and by 2 / (b e')^2 in every bin for its noise; e
     buys e' = ln(1 + (exp(e) - 1) / b). Both terms fall with b, so the last one is always the least.
     """
-    missed = max(records, 1.0) * (1 - RATES) / RATES
+    errors: Floats = max(records, 1.0) * (1 - RATES) / RATES + _of_noise(bins, e)
+    return errors
+
+
+@lru_cache(maxsize=64)
+def _of_noise(bins: int, e: float) -> Floats:
+    """What noise adds, which stays the same for as long as a stream has the same bins and budget."""
     bought = np.log1p(np.expm1(min(e, HUGE)) / RATES)
-    errors: Floats = missed + bins * 2 / (RATES * bought) ** 2
+    errors: Floats = bins * 2 / (RATES * bought) ** 2
+    errors.setflags(write=False)
     return errors

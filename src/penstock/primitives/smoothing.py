@@ -7,25 +7,33 @@ value of every bin, and how wide its noise is as a part of that of one look.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import numpy as np
 
 from penstock.types import Floats, Ints
 
 Smoother = Callable[[Floats, Ints], tuple[Floats, Floats]]
+Numbers = TypeVar("Numbers", Floats, Ints)
+
+NOTHING, INFINITE = np.array(0.0), np.array(np.inf)  # which numpy takes up sooner than numbers
 
 
-def stacked(looks: Floats, latest: Floats, lengths: Ints) -> Floats:
-    """The looks with the latest of each bin in its place, as many rows as the longest has; later rows do not count."""
-    resized = np.resize(looks, (lengths.max(), len(latest)))
-    resized[lengths - 1, np.arange(len(latest))] = latest
-    return resized
+def stacked(looks: Numbers, latest: Numbers, lengths: Ints) -> Numbers:
+    """The looks with the latest of each bin in its place, as many rows as the longest has; later rows do not count.
+
+    No bin has more than one look more than there were rows. Where a row is new, what does not count is taken from the
+    first one.
+    """
+    roomy = np.concatenate((looks, looks[:1]))[: np.maximum.reduce(lengths)]
+    roomy[lengths - 1, np.arange(len(latest))] = latest
+    return roomy
 
 
 def average(looks: Floats, lengths: Ints) -> Floats:
     """The mean of each column."""
     counted = np.arange(len(looks))[:, np.newaxis] < lengths
-    means: Floats = np.where(counted, looks, 0.0).sum(axis=0) / lengths
+    means: Floats = np.add.reduce(np.where(counted, looks, NOTHING)) / lengths
     return means
 
 
@@ -45,7 +53,8 @@ def median(looks: Floats, lengths: Ints) -> tuple[Floats, Floats]:
     array([8., 1.])
     """
     counted = np.arange(len(looks))[:, np.newaxis] < lengths
-    ordered, columns = np.sort(np.where(counted, looks, np.inf), axis=0), np.arange(len(lengths))
+    ordered, columns = np.where(counted, looks, INFINITE), np.arange(len(lengths))
+    ordered.sort(axis=0)
     middle = (ordered[(lengths - 1) // 2, columns] + ordered[lengths // 2, columns]) / 2
     return middle, 1 / np.sqrt(lengths)
 

@@ -39,9 +39,18 @@ def picture(name: str, seen: str, figure: Figure) -> Picture:
     """The figure in both formats, without a date or a version in them."""
     from matplotlib import rc_context
 
+    _settle(figure)
     with rc_context({"svg.hashsalt": "penstock", "svg.fonttype": "path"}):
         svg, png = io.BytesIO(), io.BytesIO()
         figure.savefig(png, format="png", dpi=DOTS, metadata={"Software": None})
-        figure.set_layout_engine("none")  # all is in its place already
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     return Picture(name, seen, png.getvalue(), svg.getvalue())
+
+
+def _settle(figure: Figure) -> None:
+    """Put everything in its place for good, in round numbers: the last digits of a layout differ between runs."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        left, bottom, width, height = axes.get_position(original=True).bounds
+        axes.set_position((round(left, 4), round(bottom, 4), round(width, 4), round(height, 4)))

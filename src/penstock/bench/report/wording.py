@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from penstock.bench.report.shown import DAGGER, Measured
-from penstock.bench.summary import NEAR
+from penstock.bench.summary import FLOOR, NEAR
 
 NOTHING = "–"  # was not run, or makes no sense
 SHORT = {
@@ -22,7 +22,8 @@ TITLE = "Leaderboard of mechanisms"
 INTRODUCTION = (
     "Every mechanism on every stream, under the same promises. A cell is a stream under a promise. In each cell errors"
     " are divided by that of the best mechanism there: for every seed by that which is best on the other seeds, so that"
-    " nothing is best by luck. A ratio of 1 is as good as the best, and means of ratios are geometric."
+    " nothing is best by luck. A ratio of 1 is as good as the best, and means of ratios are geometric; in them an error"
+    f" below {FLOOR:g} of the middle one of its cell counts as that."
 )
 MEANING = (
     f"Within 5 %: the part of cells in which the ratio is at most {NEAR}. First: the part in which the mean error is"
