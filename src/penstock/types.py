@@ -173,7 +173,7 @@ class Release:
     @property
     def is_new(self) -> bool:
         """Whether any of its values is not just repeated."""
-        return bool((self.kind != Kind.REPUBLISHED).any())
+        return bool((self.kind != Kind.REPUBLISHED.value).any())
 
     def same_as(self, other: Release) -> bool:
         """Whether both releases say exactly the same."""

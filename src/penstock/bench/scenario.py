@@ -20,7 +20,7 @@ from penstock.models import EventLevel, PrivacyModel
 from penstock.noise import SimulationNoise
 from penstock.post.sliding import sliding_sums
 from penstock.streams import Stream
-from penstock.types import Ints
+from penstock.types import Ints, Kind
 
 CHUNK = 2**20  # counts that are held at a time
 
@@ -113,10 +113,11 @@ class Scenario(NamedTuple):
         new, charged, truth = np.zeros(len(counts), np.bool_), np.zeros(len(counts)), self._truth(counts)
         snapshots = iter(Stream(counts))
         for part in _parts(counts):
-            values = np.empty((part.stop - part.start, counts.shape[1]), np.int64)
+            values, kinds = (np.empty(truth[part].shape, kind) for kind in (np.int64, np.int8))
             for row, t in enumerate(range(part.start, part.stop)):
                 release = publishing.step(next(snapshots))
-                values[row], new[t], charged[t] = release.values, release.is_new, release.charged.nano
+                values[row], kinds[row], charged[t] = release.values, release.kind, release.charged.nano
+            new[part] = (kinds != Kind.REPUBLISHED.value).any(axis=1)  # of many releases at once, which is quicker
             judge.add(np.maximum(values, 0) if self.clipped else values, truth[part])
         epsilon = float(Epsilon(self.promise.epsilon))
         fullest = publishing.curator.ledger.audit().peak.nano / NANO / epsilon

@@ -21,8 +21,8 @@ FIRST_WEEK = 40  # a flu season goes from week 40 to week 39
 class Recipe:
     """``copies`` of the ``first`` rows, and of those all but the ``dropped`` ones at the beginning.
 
-    What is shorter than ``steps`` is repeated until it is as long; what is longer stays whole. ``seasons`` puts the
-    latest flu season first. ``shape`` is that of the domain, if the bins are not just one after another.
+    ``steps`` are the units of the stream: what is shorter is repeated, what is longer is cut; 0 leaves it as it is.
+    ``seasons`` puts the latest flu season first. ``shape`` is that of the domain, if bins do not just follow another.
     """
 
     copies: int = 1
@@ -49,7 +49,7 @@ class Recipe:
 
     def _lengthened(self, counts: Ints, name: str) -> Stream:
         copied: Ints = np.tile(counts[: self.first], (self.copies, 1))[self.dropped :]
-        whole = np.resize(copied, (max(self.steps, len(copied)), copied.shape[1])) if len(copied) else copied
+        whole = np.resize(copied, (self.steps or len(copied), copied.shape[1])) if len(copied) else copied
         return Stream(whole, name=name, shape=self.shape)
 
 

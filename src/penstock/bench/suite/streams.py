@@ -19,7 +19,7 @@ from penstock.parameters import at_least_one, nearest
 from penstock.streams import Repeatable, Rows, census, moving_objects, pages, synthetic, taxi_grid
 from penstock.types import Ints
 
-LONG_ENOUGH = 4000  # units, so that the longest windows slide for a while
+LONG_ENOUGH = 4000  # units, so that the longest windows slide for a while, and no stream takes all the time
 PEOPLE = 5000
 SHOWN = 5  # names in a refusal
 PREFIX = re.compile(r"(.*)\[:(\d{1,9})\]")
@@ -47,9 +47,9 @@ _OF_FILES = (
 )
 # Name, what it is, its kind, bins, units. Seeds are 1, 2, 3, ... in this order: none is picked.
 _GENERATED = (
-    ("syn1", "independent, uniform up to 200", "spas_1", 1, 10_000),
-    ("syn2", "uniform up to 1000, then normal about 1000", "spas_2", 1, 10_000),
-    ("syn3", "uniform up to 10,000, then normal about 1000", "spas_3", 10, 10_000),
+    ("syn1", "independent, uniform up to 200", "spas_1", 1, LONG_ENOUGH),
+    ("syn2", "uniform up to 1000, then normal about 1000", "spas_2", 1, LONG_ENOUGH),
+    ("syn3", "uniform up to 10,000, then normal about 1000", "spas_3", 10, LONG_ENOUGH),
     ("const", "nothing ever changes", "constant", 1, LONG_ENOUGH),
     ("rw1", "a random walk with steps of 1", "walk_1", 1, LONG_ENOUGH),
     ("rw5", "a random walk with steps of 5", "walk", 1, LONG_ENOUGH),
