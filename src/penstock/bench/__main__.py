@@ -27,6 +27,7 @@ def main() -> int:
             speed.step("rg", speed.EVENTS, 88_762, "bursts", bar=100),
             speed.step("pegasus", speed.EVENTS, 1000, "bursts", bar=20),
             speed.step("ada_pub", speed.EVENTS, 1000, "bursts", bar=20),
+            *(speed.simulated(key) for key in ("sample", "uniform", "bd", "ba", "spas")),
             speed.searching_the_past(),
             speed.release_by(Quadtree(), 1024, bar=2),
             speed.release_by(Adaptive(), 1024, bar=10),

@@ -31,8 +31,8 @@ from penstock.types import Ints
 NAME = "yours"
 BANNER = (
     "Errors on your own counts tell something about them, and so does a choice that was made by these errors: it is"
-    " [bold]outside the privacy guarantee[/]. Do this with data that are public, old enough, or yours alone, and publish"
-    " neither the table nor why you chose."
+    " [bold]outside the privacy guarantee[/]. Do this with data that are public, old enough, or yours alone, and"
+    " publish neither the table nor why you chose."
 )
 
 
