@@ -42,7 +42,7 @@ def test_every_mechanism_is_compared_or_it_is_said_why_not(board: str, law: type
 
 
 def test_the_short_board_has_the_beginning_of_every_stream() -> None:
-    assert set(BOARDS["short"].streams) == {f"{name}[:{steps}]" for name in LONG for steps in (180, 360)}
+    assert set(BOARDS["short"].streams) > {f"{name}[:{steps}]" for name in LONG for steps in (180, 360)}
 
 
 @pytest.mark.parametrize("board", [*BOARDS.values(), DEV])

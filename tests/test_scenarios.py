@@ -196,7 +196,7 @@ def test_what_is_kept_is_found_again(numbers: list[float], seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "deep" / "results.csv"
         with Cache(path).open() as cache:
-            cache.put("a key", scenario(), seed, outcome)
+            cache.put("a key", "of these", scenario(), seed, outcome)
         with Cache(path).open() as cache:
             assert (cache.get("a key"), cache.get("another"), cache.dropped) == (outcome, None, 0)
 
@@ -249,10 +249,16 @@ def test_a_file_of_another_kind_of_rows_is_begun_anew(kept: Path) -> None:
 def test_rows_of_older_code_give_way(kept: Path) -> None:
     rows = kept.read_text(encoding="utf-8")
     with Cache(kept).open() as cache:
-        cache.put("of newer code", scenario("sample"), 1, Outcome(*range(10)))
+        cache.put("of newer code", load("walk-2-60").digest(), scenario("sample"), 1, Outcome(*range(10)))
     assert len(kept.read_text(encoding="utf-8").splitlines()) == len(rows.splitlines())
     with Cache(kept).open() as cache:
         assert cache.get("of newer code") == Outcome(*range(10))
+
+
+def test_rows_of_other_data_stay(kept: Path) -> None:
+    with Cache(kept).open() as cache:
+        cache.put("of a stand-in", "another digest", scenario("sample"), 1, Outcome(*range(10)))
+    assert len(kept.read_text(encoding="utf-8").splitlines()) == 1 + 3 + 1
 
 
 def _hold(path: Path, held: Event, go: Event) -> None:

@@ -18,6 +18,7 @@ LONG_PROMISES = (
 )
 SHORT_PROMISES = tuple(Promise("w-event", epsilon, 120) for epsilon in ("0.1", "1"))
 SHORT = (180, 360)  # one and a half windows, three windows
+SPARSE = ("geolife_hour", "pages")  # hundreds of bins, of which nearly all are empty
 EVENT_PROMISES = tuple(Promise("event-level", epsilon) for epsilon in ("0.1", "1"))
 EVENT_WIDTH = 15  # sums over so many units are judged
 USER_PROMISES = tuple(Promise("user-level", epsilon, 1000) for epsilon in ("0.1", "1"))
@@ -80,9 +81,9 @@ BOARDS: Mapping[str, Board] = {
         ),
         Board(
             "short",
-            "Short streams, w-event",
-            "The first one and a half and three windows of every stream: how well mechanisms begin.",
-            tuple(f"{name}[:{steps}]" for name in LONG for steps in SHORT),
+            "Short and sparse, w-event",
+            "The first one and a half and three windows of every stream, and of two sparse ones: how mechanisms begin.",
+            tuple(f"{name}[:{steps}]" for name in (*LONG, *SPARSE) for steps in SHORT),
             SHORT_PROMISES,
             ("mae", "mre", "rmse"),
         ),

@@ -21,7 +21,7 @@ from penstock.bench.metrics import DIGITS, Outcome
 from penstock.bench.scenario import Runnable
 from penstock.errors import BadInput
 
-ABOUT = ("key", "stream", "law", "epsilon", "window", "what", "seed")
+ABOUT = ("key", "stream", "data", "law", "epsilon", "window", "what", "seed")
 COLUMNS = (*ABOUT, *Outcome._fields, "check")
 
 
@@ -77,10 +77,10 @@ class Cache:
         row = self._rows.get(key)
         return row.outcome if row else None
 
-    def put(self, key: str, what: Runnable, seed: int, outcome: Outcome) -> None:
-        """Keep an outcome, at once."""
+    def put(self, key: str, digest: str, what: Runnable, seed: int, outcome: Outcome) -> None:
+        """Keep an outcome, at once. ``digest`` tells streams of one name apart: a file, and what stands in for it."""
         promise = what.promise
-        about = what.stream, promise.law, promise.epsilon, str(promise.window), what.name, str(seed)
+        about = what.stream, digest, promise.law, promise.epsilon, str(promise.window), what.name, str(seed)
         self._rows[key] = Row(key, about, outcome)
         if self._added is not None:
             csv.writer(self._added, lineterminator="\n").writerow(self._rows[key].written())
@@ -129,6 +129,6 @@ def _check(cells: Iterable[str]) -> str:
     return hashlib.sha256("\x1f".join(cells).encode()).hexdigest()[:8]
 
 
-def _order(about: tuple[str, ...]) -> tuple[str, str, float, int, str, int]:
-    stream, law, epsilon, window, what, seed = about
-    return law, stream, float(epsilon), int(window), what, int(seed)
+def _order(about: tuple[str, ...]) -> tuple[str, str, str, float, int, str, int]:
+    stream, digest, law, epsilon, window, what, seed = about
+    return law, stream, digest, float(epsilon), int(window), what, int(seed)

@@ -34,24 +34,28 @@ def measured(wanted: Mapping[R, int], loader: Loader, cache: Cache, workers: int
 
     ``loader`` finds a stream by its name, in every process anew.
     """
-    keys = _keys(wanted, loader)
+    digests = _digests(wanted, loader)
+    keys = _keys(wanted, digests)
     # By their keys, which is as good as shuffled: then the time left can be told from the time gone.
     jobs = sorted((job for job, key in keys.items() if cache.get(key) is None), key=keys.__getitem__)
     show(0, len(jobs))
     for done, (job, outcome) in enumerate(_run(jobs, loader, workers), start=1):
-        cache.put(keys[job], *job, outcome)
+        cache.put(keys[job], digests[job[0].stream], *job, outcome)
         show(done, len(jobs))
     return _found(keys, cache)
 
 
 def known(wanted: Mapping[R, int], loader: Loader, cache: Cache) -> Outcomes[R]:
     """The outcomes of those scenarios that have been run for all their seeds, without running any."""
-    found = _found(_keys(wanted, loader), cache)
+    found = _found(_keys(wanted, _digests(wanted, loader)), cache)
     return {what: runs for what, runs in found.items() if len(runs) == wanted[what]}
 
 
-def _keys(wanted: Mapping[R, int], loader: Loader) -> dict[tuple[R, int], str]:
-    digests = {name: loader(name).digest() for name in dict.fromkeys(what.stream for what in wanted)}
+def _digests(wanted: Mapping[R, int], loader: Loader) -> dict[str, str]:
+    return {name: loader(name).digest() for name in dict.fromkeys(what.stream for what in wanted)}
+
+
+def _keys(wanted: Mapping[R, int], digests: Mapping[str, str]) -> dict[tuple[R, int], str]:
     runs = [(what, seed) for what, seeds in wanted.items() for seed in range(seeds)]
     return {(what, seed): key_of(what, digests[what.stream], seed) for what, seed in runs}
 

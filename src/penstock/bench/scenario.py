@@ -96,9 +96,10 @@ class Scenario(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The mechanism, and what it was told."""
+        """The mechanism, what it was told, and what was done with its releases if that is not usual."""
         told = ", ".join(f"{name}={value}" for name, value in self.parameters)
-        return f"{self.mechanism}({told})" if told else self.mechanism
+        sums = f" over {self.width}" if self.width > 1 else ""
+        return self.mechanism + (f"({told})" if told else "") + sums + ("" if self.clipped else " unclipped")
 
     def told(self) -> dict[str, Any]:
         """All that determines the outcome but the stream's counts and the seed, as plain data."""
