@@ -51,6 +51,8 @@ def test_as_json(calm: Path) -> None:
     assert first["recommended"]
     assert not any(other["recommended"] for other in others)
     assert all(first["error"] <= other["error"] for other in others)
+    assert told["expect"]["mechanism"] == first["mechanism"]
+    assert told["expect"]["error"] != first["error"]  # of runs that had no part in the choice
     assert first["low"] <= first["error"] <= first["high"]
     assert "Not private" in err
 
@@ -74,7 +76,38 @@ def test_the_banner_offers_a_command_that_works(calm: Path) -> None:
     assert offered.startswith("compare ")
     code, _, again = penstock(*offered.split(), *FAST)
     assert (code, "made up" in again) == (0, True)
-    assert "--epsilon 0.5 --w 12" in offered
+    assert "--epsilon 0.5 --neighbours add-remove --per-unit 1 --w 12" in offered
+
+
+def test_a_name_may_hold_any_sign(calm: Path, tmp_path: Path) -> None:
+    strange = tmp_path / "q[red] [b].csv"
+    strange.write_bytes(calm.read_bytes())
+    for arguments in ((), ("--instead", "jumps")):
+        code, _, err = penstock("compare", strange, *WEEKLY, *FAST, *arguments)
+        assert (code, "q[red] [b].csv" in err) == (0, True)
+
+
+def test_a_window_of_nothing_is_refused(calm: Path) -> None:
+    assert penstock("compare", calm, "--w", 0, *FAST)[0] == 2
+    assert penstock("simulate", "--w", 0)[0] == 2
+
+
+def test_ranges_need_several_bins(tmp_path: Path) -> None:
+    alone = written(tmp_path / "alone.csv", "jumps", bins=1)
+    code, _, err = penstock("compare", alone, *WEEKLY, *FAST, "--measure", "range_error")
+    assert (code, "a stream of 1 bin;" in err) == (2, True)
+    assert penstock("compare", alone, *WEEKLY, *FAST, "--measure", "requests")[0] == 0
+
+
+def test_a_short_horizon(tmp_path: Path) -> None:
+    short = written(tmp_path / "short.csv", "jumps", steps=5)
+    code, out, _ = penstock("compare", short, "--model", "user-level", "--horizon", 5, *FAST)
+    assert (code, "Recommended" in out) == (0, True)
+
+
+def test_processes_come_to_the_same(calm: Path) -> None:
+    told = [penstock("compare", calm, *WEEKLY, "--seeds", 2, "--workers", workers, "--json")[1] for workers in (1, 2)]
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize(
@@ -82,10 +115,11 @@ def test_the_banner_offers_a_command_that_works(calm: Path) -> None:
     [
         (("--w", 500), "fewer than a window of 500"),
         (("--model", "user-level", "--horizon", 50), "more than the horizon"),
-        (("--model", "m-context"), "m"),
+        (("--model", "m-context", "--m", 3), "No such option"),
+        (("--model", "user-level", "--horizon", 200, "--epsilon", "0"), "epsilon must be above 0"),
         (("--model", "w-evnt"), "Did you mean w-event?"),
         (("--measure", "maee"), "Did you mean mae?"),
-        (("--measure", "requests"), "several bins"),
+        (("--measure", "requests"), "requests makes no sense for a stream of 2 bins"),
         (("--instead", "wlk"), "one of"),
         (("--mean", 5), "--instead"),
         (("--epsilon", "0"), "epsilon"),

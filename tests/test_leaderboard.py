@@ -42,7 +42,8 @@ def test_every_mechanism_is_compared_or_it_is_said_why_not(board: str, law: type
 
 
 def test_the_short_board_has_the_beginning_of_every_stream() -> None:
-    assert set(BOARDS["short"].streams) > {f"{name}[:{steps}]" for name in LONG for steps in (180, 360)}
+    names = (*LONG, "geolife_hour", "pages")
+    assert list(BOARDS["short"].streams) == [f"{name}[:{steps}]" for name in names for steps in (180, 360)]
 
 
 @pytest.mark.parametrize("board", [*BOARDS.values(), DEV])
@@ -53,8 +54,10 @@ def test_every_scenario_can_be_made(board: Board) -> None:
 
 def test_parameters_follow_the_promise() -> None:
     assert parameters_of("dsat", Promise("w-event", "1", 200)) == (("releases", 10),)
-    assert parameters_of("dsat", Promise("user-level", "1", 1000)) == (("releases", 10),)
+    assert parameters_of("dsat", Promise("user-level", "1", 1000)) == ()  # ten, by itself
     assert parameters_of("dsat", Promise("event-level", "1")) == ()
+    assert parameters_of("fixed", Promise("event-level", "1")) == (("every", 1),)
+    assert parameters_of("fixed", Promise("w-event", "1", 200)) == ()
     assert parameters_of("spas", Promise("w-event", "1", 200)) == ()
 
 
@@ -72,7 +75,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 def test_all_is_written(measured: tuple[Path, str]) -> None:
     into, out = measured
-    assert {path.name for path in into.iterdir()} >= {"results.csv", "leaderboard.md", "leaderboard.csv", "report.html"}
+    assert {path.name for path in into.iterdir()} == {"results.csv", "results.lock", "part"}
+    assert {path.name for path in (into / "part").iterdir()} == {"leaderboard.md", "leaderboard.csv", "report.html"}
     assert all(key in out for key in BOARDS["short"].mechanisms)
     assert "report.html" in out
     assert len((into / "results.csv").read_text(encoding="utf-8").splitlines()) == 73
@@ -80,11 +84,11 @@ def test_all_is_written(measured: tuple[Path, str]) -> None:
 
 def test_nothing_is_run_twice(measured: tuple[Path, str]) -> None:
     into, out = measured
-    before = {path.name: path.read_bytes() for path in into.iterdir()}
+    before = {path.name: path.read_bytes() for path in into.rglob("*.*")}
     code, again, err = penstock(*SMALL, "--stream", "const", "--into", into)
     assert (code, again) == (0, out)
     assert "to do" not in err
-    assert {path.name: path.read_bytes() for path in into.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in into.rglob("*.*")} == before
 
 
 def test_one_mechanism_is_run_and_the_others_are_known(measured: tuple[Path, str], tmp_path: Path) -> None:
@@ -118,8 +122,8 @@ def test_a_stream_that_is_made_up_is_said_to_be(tmp_path: Path) -> None:
     assert "flu_out" in err
     assert "Made up" in err
     for file in ("leaderboard.md", "report.html"):
-        assert "stand-in" in (tmp_path / file).read_text(encoding="utf-8")
-    assert "stand-in" in (tmp_path / "leaderboard.csv").read_text(encoding="utf-8")
+        assert "stand-in" in (tmp_path / "part" / file).read_text(encoding="utf-8")
+    assert "stand-in" in (tmp_path / "part" / "leaderboard.csv").read_text(encoding="utf-8")
 
 
 def test_a_stream_of_a_file_is_read(tmp_path: Path) -> None:
@@ -129,7 +133,7 @@ def test_a_stream_of_a_file_is_read(tmp_path: Path) -> None:
     code, _, err = penstock(*SMALL, "--stream", "unemp", "--only", "sample", "--data", tmp_path, "--into", into)
     assert code == 0
     assert "Made up" not in err
-    assert ",file" in (into / "leaderboard.csv").read_text(encoding="utf-8")
+    assert ",file" in (into / "part" / "leaderboard.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +143,11 @@ def test_a_stream_of_a_file_is_read(tmp_path: Path) -> None:
         (("--only", "spaz"), "Did you mean spas?"),
         (("--only", "planned"), "plans to use"),
         (("--stream", "flu_outt"), "Did you mean flu_out?"),
-        (("--stream", "weekly"), "none of these boards has a stream weekly"),
+        (("--stream", "tdrive_minute"), "has 60 units, which is fewer than 180"),
+        (("--only", "PLANNED"), "plans to use"),
+        (("--only", "sliding_baseline"), "on the board of sums alone"),
+        (("--only", "baseline"), "not proven for what they promise"),
+        (("--dev",), "leave out --board"),
         (("--data", "/nowhere/at/all"), "there is no folder"),
         (("--into", "/proc/nowhere"), "cannot be written"),
         (("--seeds", "0"), "seeds"),
@@ -150,10 +158,31 @@ def test_what_cannot_be_used_is_refused(arguments: tuple[str, ...], told: str, t
     assert (code, told in " ".join(err.split())) == (2, True), err
 
 
+def test_a_stream_shorter_than_a_window_is_refused(tmp_path: Path) -> None:
+    code, _, err = penstock("bench", "leaderboard", "--board", "long", "--stream", "tdrive_minute", "--into", tmp_path)
+    assert (code, "has 60 units, and a window of the board long has 240" in err) == (2, True)
+
+
 def test_a_file_that_cannot_be_read_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "unemployment.csv").write_text("t,people\n1,many\n", encoding="utf-8")
     code, _, err = penstock(*SMALL, "--stream", "unemp", "--data", tmp_path, "--into", tmp_path / "into")
     assert (code, "unemployment.csv" in err) == (2, True)
+
+
+def test_a_stream_of_no_board_can_be_compared_too(tmp_path: Path) -> None:
+    code, out, err = penstock(*SMALL, "--stream", "weekly", "--only", "SAMPLE", "--into", tmp_path / "new" / "deep")
+    assert (code, "4 runs to do" in err, "sample" in out) == (0, True, True)
+    assert "weekly[:180]" in (tmp_path / "new" / "deep" / "results.csv").read_text(encoding="utf-8")
+
+
+def test_whole_boards_have_their_report_in_the_folder_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = {"user": BOARDS["user"].on(["const[:60]"])}
+    monkeypatch.setattr("penstock.cli.bench.BOARDS", small)
+    monkeypatch.setattr("penstock.bench.boards.BOARDS", small)
+    code, _, err = penstock("bench", "leaderboard", "--seeds", 2, "--workers", 1, "--into", tmp_path)
+    assert code == 0, err
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names > {"leaderboard.md", "leaderboard.csv", "report.html", "user-standings.png", "user-mae.svg"}
 
 
 def test_the_streams_are_listed(tmp_path: Path) -> None:

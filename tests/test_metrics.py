@@ -14,10 +14,12 @@ from penstock.bench.metrics import (
     RULES,
     Judge,
     Outcome,
+    _edges,
     publications,
     random_boxes,
     spending,
 )
+from penstock.post.sliding import sliding_sums
 from penstock.types import Ints
 
 SHAPES = [(1,), (3,), (2, 3), (2, 2, 2)]
@@ -30,8 +32,10 @@ def made(shape: tuple[int, ...], units: int, seed: int) -> tuple[Ints, Ints]:
     return rng.integers(-20, 60, size), rng.integers(0, 40, size)
 
 
-def judged(values: Ints, counts: Ints, shape: tuple[int, ...], width: int = 1) -> dict[str, float]:
-    judge = Judge(shape, int(counts.max()), width=width)
+def judged(
+    values: Ints, counts: Ints, shape: tuple[int, ...], width: int = 1, *, summed: bool = False, clipped: bool = False
+) -> dict[str, float]:
+    judge = Judge(shape, int(counts.max()), width=width, summed=summed, clipped=clipped)
     judge.add(values, counts)
     return dict(zip(ERRORS, judge.errors(), strict=True))
 
@@ -48,19 +52,38 @@ def test_single_counts(shape: tuple[int, ...], units: int, seed: int) -> None:
     assert found["sse"] == pytest.approx(sum(squared) / units)
 
 
-@given(st.sampled_from(SHAPES), st.integers(1, 6), st.integers(0, 99))
-def test_ranges_are_sums_over_boxes(shape: tuple[int, ...], units: int, seed: int) -> None:
+@given(st.sampled_from(SHAPES[1:]), st.integers(1, 6), st.integers(0, 99), st.booleans())
+def test_ranges_are_sums_over_boxes(shape: tuple[int, ...], units: int, seed: int, clipped: bool) -> None:
+    """Clipped, a sum below 0 is read as 0; its parts are not."""
     values, counts = made(shape, units, seed)
-    found = judged(values, counts, shape)
+    found = judged(values, counts, shape, clipped=clipped)
     absolute, relative = [], []
     for low, high in zip(*random_boxes(shape, RANGES), strict=True):
         box = tuple(slice(a, b) for a, b in zip(low, high, strict=True))
         for published, true in zip(values.reshape(-1, *shape), counts.reshape(-1, *shape), strict=True):
-            off = abs(int(published[box].sum()) - int(true[box].sum()))
+            read = max(int(published[box].sum()), 0) if clipped else int(published[box].sum())
+            off = abs(read - int(true[box].sum()))
             absolute.append(off)
             relative.append(off / max(int(true[box].sum()), 1))
     assert found["range_error"] == pytest.approx(np.mean(absolute))
     assert found["range_relative"] == pytest.approx(np.mean(relative))
+
+
+def test_one_bin_has_no_ranges() -> None:
+    found = judged(*made((1,), 5, 1), (1,))
+    assert math.isnan(found["range_error"])
+    assert math.isnan(found["range_relative"])
+
+
+@given(st.sampled_from(SHAPES), st.integers(1, 20), st.integers(1, 4), st.integers(0, 99))
+def test_answers_below_nothing_are_read_as_nothing(shape: tuple[int, ...], units: int, width: int, seed: int) -> None:
+    """Counts, or sums over units: never the parts of a sum."""
+    values, counts = made(shape, units, seed)
+    clipped = judged(values, counts, shape, width, clipped=True)
+    sums = np.maximum(sliding_sums(values, width), 0)
+    again = judged(sums, counts, shape, width, summed=True)
+    for measure in ("mae", "mre", "rmse", "sse", "requests"):
+        assert clipped[measure] == pytest.approx(again[measure], nan_ok=True)
 
 
 def test_boxes_lie_in_the_domain_and_are_not_empty() -> None:
@@ -79,12 +102,22 @@ def test_requests_count_units_whose_value_lies_in_a_range() -> None:
     assert math.isnan(judged(*made((3,), 9, 1), (3,))["requests"])
 
 
-def test_one_value_everywhere_is_off_by_what_falls_outside() -> None:
-    """Half of the units hold 0 and half 1; all are published as 0: requests for one of the two are off."""
-    counts = np.array([[0], [1]] * 50)
-    found = judged(np.zeros_like(counts), counts, (1,))["requests"]
-    assert 0 < found <= 1
-    assert REQUESTS >= 1000
+@given(st.integers(1, 40), st.integers(0, 99))
+def test_requests_by_their_definition(units: int, seed: int) -> None:
+    values, counts = made((1,), units, seed)
+    off = []
+    for low, high in _edges(int(counts.max())):
+        published, true = (int(((rows >= low) & (rows < high)).sum()) for rows in (values, counts))
+        off.append(abs(published - true) / max(true, 1))
+    assert judged(values, counts, (1,))["requests"] == pytest.approx(np.mean(off))
+    assert len(off) == REQUESTS
+
+
+def test_edges_differ_and_every_count_can_be_asked_for() -> None:
+    low, high = _edges(3).T
+    assert (low < high).all()
+    assert {int(edge) for edge in low} == {0, 1, 2, 3}
+    assert {int(edge) for edge in high} == {1, 2, 3, 4}
 
 
 @given(st.sampled_from(SHAPES), st.integers(2, 30), st.integers(1, 5), st.integers(0, 99), st.data())

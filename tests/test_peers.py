@@ -118,8 +118,8 @@ def _with(error: float, spent: float) -> Outcome:
 
 
 def test_an_interval_may_meet_the_margin() -> None:
-    assert peers.meets(Measured(1.2, 0.5, 25, 1.0), 1.0)
-    assert not peers.meets(Measured(1.2, 0.1, 25, 1.0), 1.0)
+    assert peers.meets(Measured(1.2, 0.5, 25, 1.0, 0.2), 1.0)
+    assert not peers.meets(Measured(1.2, 0.1, 25, 1.0, 0.04), 1.0)
 
 
 # ---- the transcription ----------------------------------------------------------------------------------------------

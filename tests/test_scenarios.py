@@ -1,9 +1,12 @@
 """Scenarios: what they come to, by what they are known again, and what is kept of them."""
 
+import contextlib
+import errno
 import importlib
 import linecache
 import multiprocessing
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,11 +20,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.bench import code, runner
+from penstock.bench import code
 from penstock.bench.cache import COLUMNS, Cache
-from penstock.bench.metrics import Outcome
+from penstock.bench.metrics import RANGES, Outcome
 from penstock.bench.plain import AS_PUBLISHED, Faults
 from penstock.bench.runner import known, measured
+from penstock.bench.running import APART
 from penstock.bench.scenario import Promise, Scenario, key_of
 from penstock.bench.transcribed import Transcribed
 from penstock.cli.trial import tried
@@ -42,7 +46,6 @@ class Walk:
     """A stream by its name, which says how many bins and units it has: walk-2-60."""
 
     counts: Ints
-    loads: bool = True
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -61,6 +64,10 @@ def ignore(done: int, total: int) -> None:
     """Nobody looks."""
 
 
+class Tired(Exception):
+    """Somebody has had enough."""
+
+
 def scenario(mechanism: str = "spas", stream: str = "walk-2-60", promise: Promise = WEEKLY) -> Scenario:
     return Scenario(stream, promise, mechanism)
 
@@ -70,7 +77,7 @@ def scenario(mechanism: str = "spas", stream: str = "walk-2-60", promise: Promis
 
 def test_a_run_is_what_the_mechanism_publishes() -> None:
     counts = load("walk-2-60").counts
-    trial = tried(Stream(counts), SPAS(model=WEEKLY.model), SimulationNoise(7))
+    trial = tried(Stream(counts), SPAS(model=WEEKLY.model), SimulationNoise(APART + 7))
     plain = scenario()._replace(clipped=False).run(7, load("walk-2-60"))
     assert plain.mae == pytest.approx(trial.mean_error, rel=1e-5)
     assert plain.mre == pytest.approx(trial.relative_error, rel=1e-5)
@@ -87,7 +94,7 @@ def test_clipping_helps_where_counts_are_small() -> None:
 @pytest.mark.parametrize("rows", [1, 7, 10_000])
 def test_a_long_stream_is_judged_in_pieces(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = scenario().run(3, load("walk-2-60"))
-    monkeypatch.setattr("penstock.bench.scenario.CHUNK", 2 * rows)
+    monkeypatch.setattr("penstock.bench.running.CHUNK", RANGES * rows)
     assert scenario().run(3, load("walk-2-60")) == pytest.approx(whole, rel=1e-5, nan_ok=True)
 
 
@@ -255,6 +262,57 @@ def test_rows_of_older_code_give_way(kept: Path) -> None:
         assert cache.get("of newer code") == Outcome(*range(10))
 
 
+def test_a_row_that_was_used_is_not_the_one_that_gives_way(kept: Path) -> None:
+    """Code A, then B, then A again."""
+    with Cache(kept).open() as cache:
+        cache.put("of B", load("walk-2-60").digest(), scenario("sample"), 1, Outcome(*range(10)))
+        assert len(measured({scenario("sample"): 3}, load, cache, 1, ignore)[scenario("sample")]) == 3
+    with Cache(kept).open() as cache:
+        assert cache.get("of B") is None
+        assert known({scenario("sample"): 3}, load, cache)
+
+
+def test_promises_that_differ_in_small_print_live_side_by_side(tmp_path: Path) -> None:
+    promises = [WEEKLY, WEEKLY._replace(neighbours="replace"), WEEKLY._replace(per_unit=3)]
+    wanted = dict.fromkeys([scenario("sample", promise=promise) for promise in promises], 1)
+    with Cache(tmp_path / "results.csv").open() as cache:
+        measured(wanted, load, cache, 1, ignore)
+    with Cache(tmp_path / "results.csv").open() as cache:
+        assert known(wanted, load, cache).keys() == wanted.keys()
+
+
+def test_a_last_row_without_an_end_is_whole(kept: Path) -> None:
+    good = kept.read_text(encoding="utf-8")
+    kept.write_text(good.removesuffix("\n"), encoding="utf-8")
+    torn = Cache(kept)
+    with contextlib.suppress(Tired), torn.open():
+        torn.put("another", "data", scenario("ba"), 1, Outcome(*range(10)))
+        raise Tired  # before the file is written anew
+    with Cache(kept).open() as cache:
+        assert cache.dropped == 0
+        assert cache.get("another")
+        assert known({scenario("sample"): 3}, load, cache)
+
+
+def test_a_full_disk_is_said_so_and_what_is_there_stays(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = kept.read_bytes()
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(BadInput, match="No space left"), Cache(kept).open():
+        pass
+    assert kept.read_bytes() == good
+    assert {path.name for path in kept.parent.iterdir()} == {"results.csv", "results.lock"}
+
+
+def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").mkdir()
+    with pytest.raises(BadInput, match="cannot be written"), Cache(tmp_path / "results.csv").open():
+        pytest.fail("opened")
+
+
 def test_rows_of_other_data_stay(kept: Path) -> None:
     with Cache(kept).open() as cache:
         cache.put("of a stand-in", "another digest", scenario("sample"), 1, Outcome(*range(10)))
@@ -320,10 +378,6 @@ def test_what_is_known_is_not_run(kept: Path, monkeypatch: pytest.MonkeyPatch) -
             measured({scenario("sample"): 4}, load, cache, 1, ignore)
 
 
-class Tired(Exception):
-    """Somebody has had enough."""
-
-
 def test_who_is_interrupted_goes_on(tmp_path: Path) -> None:
     path, wanted = tmp_path / "results.csv", {scenario("uniform"): 4}
 
@@ -340,6 +394,56 @@ def test_who_is_interrupted_goes_on(tmp_path: Path) -> None:
     with Cache(tmp_path / "fresh.csv").open() as cache:
         measured(wanted, load, cache, 1, ignore)
     assert path.read_bytes() == (tmp_path / "fresh.csv").read_bytes()
+
+
+class Shifting:
+    """A stream that is another one whenever it is loaded."""
+
+    loads = 0
+
+    def __call__(self, name: str) -> Walk:
+        Shifting.loads += 1
+        return load(f"walk-2-{60 + Shifting.loads}")
+
+
+def test_data_that_change_meanwhile_are_not_kept_under_an_old_key(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="have changed"), Cache(tmp_path / "results.csv").open() as cache:
+        measured({scenario("uniform"): 2}, Shifting(), cache, 1, ignore)
+    assert len((tmp_path / "results.csv").read_text(encoding="utf-8").splitlines()) == 1
+
+
+def test_a_long_run_holds_up_nobody(tmp_path: Path) -> None:
+    """While the longest goes on, rows of all others are on disk already."""
+    path, on_disk = tmp_path / "results.csv", []
+    wanted = {scenario("uniform", "walk-2-20000"): 1, **dict.fromkeys([scenario("uniform", "walk-2-20")], 6)}
+
+    def look(done: int, total: int) -> None:
+        on_disk.append(len(path.read_text(encoding="utf-8").splitlines()) - 1)
+
+    with Cache(path).open() as cache:
+        measured(wanted, load, cache, 2, look)
+    assert on_disk == list(range(8))
+
+
+def test_processes_do_not_outlive_whoever_began_them(tmp_path: Path) -> None:
+    """Killed without a chance to say good-bye."""
+    script = (
+        "import sys; from pathlib import Path; from test_scenarios import *\n"
+        "if __name__ == '__main__':\n"
+        "    with Cache(Path(sys.argv[1])).open() as cache:\n"
+        "        show = lambda done, _: print(done, flush=True)\n"
+        "        measured({scenario('uniform', 'walk-2-9000'): 400}, load, cache, 2, show)"
+    )
+    path = tmp_path / "run.py"
+    path.write_text(script, encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, str(path), str(tmp_path / "results.csv")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:
+        assert running.stdout is not None
+        while running.stdout.readline().strip() != "2":
+            pass
+        running.kill()
+        assert running.stdout.read() is not None  # ends when the last of them has let go of it
 
 
 def die(name: str) -> Walk:
@@ -362,4 +466,3 @@ def test_streams_are_loaded_once_in_a_process(monkeypatch: pytest.MonkeyPatch) -
 
     measured({scenario("uniform"): 3, scenario("sample"): 3}, noting, Cache.in_memory(), 1, ignore)
     assert loaded == ["walk-2-60"] * 2  # once to know it again, once to run
-    assert runner.HELD >= 22

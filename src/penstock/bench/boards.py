@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock import catalogue
@@ -18,7 +18,7 @@ LONG_PROMISES = (
 )
 SHORT_PROMISES = tuple(Promise("w-event", epsilon, 120) for epsilon in ("0.1", "1"))
 SHORT = (180, 360)  # one and a half windows, three windows
-SPARSE = ("geolife_hour", "pages")  # hundreds of bins, of which nearly all are empty
+SPARSE = ("geolife_hour", "pages")  # nearly all of their bins are empty at any time
 EVENT_PROMISES = tuple(Promise("event-level", epsilon) for epsilon in ("0.1", "1"))
 EVENT_WIDTH = 15  # sums over so many units are judged
 USER_PROMISES = tuple(Promise("user-level", epsilon, 1000) for epsilon in ("0.1", "1"))
@@ -39,7 +39,8 @@ LEFT_OUT: Mapping[str, str] = {
 class Board:
     """A comparison: all mechanisms that are proven for its promises, on all its streams.
 
-    ``measures`` are judged, the first of them above all.
+    ``measures`` are judged, the first of them above all. Of every stream it takes as many units as ``lengths`` say, 0
+    being all of them.
     """
 
     key: str
@@ -48,7 +49,12 @@ class Board:
     streams: tuple[str, ...]
     promises: tuple[Promise, ...]
     measures: tuple[str, ...]
+    lengths: tuple[int, ...] = (0,)
     width: int = 1
+
+    def on(self, names: Iterable[str]) -> Board:
+        """The same comparison on other streams; one with a length of its own, like "taxi[:50]", keeps it."""
+        return replace(self, streams=tuple(each for name in names for each in beginnings(name, self.lengths)))
 
     @property
     def mechanisms(self) -> list[str]:
@@ -68,8 +74,13 @@ class Board:
         ]
 
 
+def beginnings(name: str, lengths: Iterable[int]) -> list[str]:
+    """What the beginnings of a stream are called."""
+    return [name] if name.endswith("]") else [f"{name}[:{length}]" if length else name for length in lengths]
+
+
 BOARDS: Mapping[str, Board] = {
-    board.key: board
+    board.key: board.on(board.streams)
     for board in (
         Board(
             "long",
@@ -83,26 +94,29 @@ BOARDS: Mapping[str, Board] = {
             "short",
             "Short and sparse, w-event",
             "The first one and a half and three windows of every stream, and of two sparse ones: how mechanisms begin.",
-            tuple(f"{name}[:{steps}]" for name in (*LONG, *SPARSE) for steps in SHORT),
+            (*LONG, *SPARSE),
             SHORT_PROMISES,
             ("mae", "mre", "rmse"),
+            SHORT,
         ),
         Board(
             "event",
             f"Sums over {EVENT_WIDTH} units, event-level",
             "Every unit is protected by itself, and what is used are sliding sums.",
-            tuple(f"{name}[:2000]" for name in LONG),
+            LONG,
             EVENT_PROMISES,
             ("sse", "mae"),
+            (2000,),
             EVENT_WIDTH,
         ),
         Board(
             "user",
             "A thousand units, user-level",
             "All of a person's data over the whole stream are protected: nothing that is spent comes back.",
-            tuple(f"{name}[:1000]" for name in LONG),
+            LONG,
             USER_PROMISES,
             ("mae", "mre", "rmse"),
+            (1000,),
         ),
     )
 }
@@ -110,10 +124,11 @@ DEV = Board(
     "dev",
     "For working on a mechanism, w-event",
     "Six streams that differ as much as they can, under two promises.",
-    tuple(f"{name}[:2000]" for name in DEV_STREAMS),
+    DEV_STREAMS,
     DEV_PROMISES,
     ("mae", "mre", "rmse"),
-)
+    (2000,),
+).on(DEV_STREAMS)
 
 
 def compared_under(promise: Promise) -> list[str]:
@@ -126,16 +141,16 @@ def compared_under(promise: Promise) -> list[str]:
 def parameters_of(key: str, promise: Promise, width: int = 1) -> tuple[tuple[str, Any], ...]:
     """What a mechanism is told on a board, where its own defaults are not what comparisons use.
 
-    FAST samples a fifth of the units. DSFT and DSAT have a twentieth of a window for their releases, or ten of a
-    horizon, and so has Fixed there.
+    FAST samples a fifth of the units. DSFT and DSAT have a twentieth of a window for their releases. At event level
+    waiting saves nothing, so Fixed publishes always.
     """
-    user = promise.law == "user-level"
-    releases = {"releases": 10 if user else promise.window // 20} if promise.window >= 20 else {}
+    windowed = promise.law == "w-event" and promise.window >= 20
+    releases = {"releases": promise.window // 20} if windowed else {}
     told: Mapping[str, dict[str, Any]] = {
         "fast": {"rate": 0.2},
         "dsft": releases,
         "dsat": releases,
-        "fixed": {"every": promise.window // 10} if user else {},
+        "fixed": {"every": 1} if promise.law == "event-level" else {},
         SUMS: {"width": width},
     }
     return tuple(told.get(key, {}).items())
@@ -151,9 +166,21 @@ def board_named(key: str) -> Board:
 
 def require_mechanisms(keys: Iterable[str], boards: Iterable[Board]) -> list[str]:
     """The keys, if every one of them is compared on one of these boards."""
-    shown = list(boards)
-    for key in keys:
+    compared = {key for board in boards for key in board.mechanisms}
+    chosen = [key.lower() for key in keys]
+    for key in chosen:
         catalogue.mechanism(key)
-        if key in LEFT_OUT and not any(key in board.mechanisms for board in shown):
-            raise BadInput(f"{key} is on none of these boards: it {LEFT_OUT[key]}.")
-    return [key.lower() for key in keys]
+        if key not in compared:
+            because = f"it {LEFT_OUT[key]}" if key in LEFT_OUT else "it is not proven for what they promise"
+            raise BadInput(f"{key} is on none of these boards: {because}.")
+    return chosen
+
+
+def require_long_enough(board: Board, lengths: Mapping[str, int]) -> None:
+    """Refuse streams on which no window of the board is ever full: they say nothing about later ones."""
+    window = max((each.window for each in board.promises if not each.model.horizon_bound), default=1)
+    for name in board.streams:
+        if lengths[name] < window:
+            raise BadInput(
+                f"{name} has {lengths[name]} units, and a window of the board {board.key} has {window}; leave it out."
+            )

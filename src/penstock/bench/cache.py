@@ -55,11 +55,9 @@ class Cache:
     @contextmanager
     def open(self) -> Iterator[Cache]:
         """Read what is there, and keep others from writing meanwhile; in the end write all of it in order."""
-        try:
+        with self._writing():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             held = self.path.with_suffix(".lock").open("w")
-        except OSError as fault:
-            raise BadInput(f"{self.path} cannot be written ({fault.strerror}); choose another folder.") from None
         with held:
             try:
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -67,51 +65,69 @@ class Cache:
                 raise BadInput(
                     f"another benchmark writes into {self.path}; wait for it, or use another folder."
                 ) from None
-            self._read()
-            with self.path.open("a", encoding="utf-8", newline="") as self._added:
+            with self._writing():
+                self._read()
+                self._added = self.path.open("a", encoding="utf-8", newline="")
+            with self._added:
                 yield self
-            self._written_anew()
+            with self._writing():
+                self._written_anew()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as fault:
+            raise BadInput(
+                f"{self.path} cannot be written: {fault.strerror}; make room, or use another folder."
+            ) from None
 
     def get(self, key: str) -> Outcome | None:
         """What is known under this key."""
-        row = self._rows.get(key)
-        return row.outcome if row else None
+        if key not in self._rows:
+            return None
+        self._rows[key] = row = self._rows.pop(key)  # the latest of its kind is the one that was used last
+        return row.outcome
 
     def put(self, key: str, digest: str, what: Runnable, seed: int, outcome: Outcome) -> None:
         """Keep an outcome, at once. ``digest`` tells streams of one name apart: a file, and what stands in for it."""
         promise = what.promise
-        about = what.stream, digest, promise.law, promise.epsilon, str(promise.window), what.name, str(seed)
+        about = what.stream, digest, promise.terms, promise.epsilon, str(promise.window), what.name, str(seed)
         self._rows[key] = Row(key, about, outcome)
         if self._added is not None:
-            csv.writer(self._added, lineterminator="\n").writerow(self._rows[key].written())
-            self._added.flush()
+            with self._writing():
+                csv.writer(self._added, lineterminator="\n").writerow(self._rows[key].written())
+                self._added.flush()
 
     def _read(self) -> None:
         if not self.path.exists():
             self._written_anew()
             return
-        with self.path.open(encoding="utf-8", errors="replace", newline="") as file:
-            lines = file.read().splitlines()
+        text = self.path.read_text(encoding="utf-8", errors="replace")
+        lines = text.splitlines()
         for line in lines[1:] if lines[:1] == [",".join(COLUMNS)] else lines:
             row = _row(line)
             if row is None:
                 self.dropped += 1
             else:
                 self._rows[row.key] = row
-        if self.dropped:
+        if self.dropped or not text.endswith("\n"):
             self._written_anew()
 
     def _written_anew(self) -> None:
         """All rows in order; of rows about the same run, which other code has made, only the latest."""
         latest = {row.about: row for row in self._rows.values()}
         beside = self.path.with_suffix(".new")
-        with beside.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            writer.writerows(latest[about].written() for about in sorted(latest, key=_order))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self.path)
+        try:
+            with beside.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(COLUMNS)
+                writer.writerows(latest[about].written() for about in sorted(latest, key=_order))
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(self.path)
+        finally:
+            beside.unlink(missing_ok=True)
 
 
 def _row(line: str) -> Row | None:

@@ -12,6 +12,7 @@ import importlib
 from functools import lru_cache
 from types import ModuleType
 
+from penstock.errors import BadInput
 from penstock.proofs import bare_code
 
 WITHOUT_EFFECT = frozenset({"penstock.errors", "penstock.sealing", "penstock.codec", "penstock.proofs"})
@@ -41,6 +42,8 @@ def _imports(name: str) -> tuple[str, ...]:
     """The modules of this package that a module imports, wherever in it."""
     found = set()
     for node in ast.walk(ast.parse(_code(name))):
+        if isinstance(node, ast.Import) and any(each.name.startswith("penstock") for each in node.names):
+            raise BadInput(f"{name} imports the package by import; write from ... import ..., which can be followed.")
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             found |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
     return tuple(sorted(name for name in found - WITHOUT_EFFECT if name.startswith("penstock.") and _is_module(name)))

@@ -41,11 +41,12 @@ RULES: Mapping[str, str] = {
     "mre": "mean relative error of a count; counts of 0 divide by 1",
     "rmse": "root of the mean squared error of a count",
     "sse": "squared error of a release, summed over its bins, in the mean over time",
-    "range_error": f"mean absolute error of {RANGES} random ranges of bins (boxes, where the domain has a shape)",
-    "range_relative": "mean relative error of these ranges; sums below 1 divide by 1",
+    "range_error": f"mean absolute error of {RANGES} random ranges of bins (boxes, where the domain has a shape);"
+    " streams of several bins only",
+    "range_relative": "mean relative error of these ranges; sums of 0 divide by 1",
     "requests": f"mean relative error of {REQUESTS} requests for the number of time units whose count lies in a random"
     " range of values; streams of one bin only; numbers of 0 divide by 1",
-    "publications": "units with something new in them, in a window",
+    "publications": "units with something new in them, over the whole stream, as a number for a window",
     "used": "what a window spends, in the mean, over epsilon",
     "fullest": "what the fullest window spends, over epsilon; above 1 would break the promise",
 }
@@ -55,13 +56,18 @@ ERRORS = ("mae", "mre", "rmse", "sse", "range_error", "range_relative", "request
 class Judge:
     """Compares what is published with the truth, some rows at a time. What it is told is as long as it likes.
 
-    ``width`` judges sums over so many units; ``top`` is the largest count there is, for ranges of values.
+    ``top`` is the largest count there is, for ranges of values. ``width`` judges sums over so many units, and
+    ``summed`` says that such sums were published. ``clipped`` takes every answer below 0 for 0, which anybody may do
+    who reads it: a count, a sum over units, a sum over a range. Sums of clipped counts would be too large.
     """
 
-    def __init__(self, shape: tuple[int, ...], top: int, *, width: int = 1) -> None:
-        self._shape, self._width = shape, width
-        self._boxes = random_boxes(shape, RANGES)
-        self._edges = _edges(top * width) if math.prod(shape) == 1 else None
+    def __init__(
+        self, shape: tuple[int, ...], top: int, *, width: int = 1, summed: bool = False, clipped: bool = False
+    ) -> None:
+        self._shape, self._width, self._summed, self._clipped = shape, width, summed, clipped
+        alone = math.prod(shape) == 1
+        self._boxes = None if alone else random_boxes(shape, RANGES)
+        self._edges = _edges(top * width) if alone else None
         self._below = np.zeros((2, 0 if self._edges is None else self._edges.size), np.int64)
         self._before: tuple[Any, Ints] | None = None
         self._units = 0
@@ -70,20 +76,29 @@ class Judge:
     def add(self, values: Ints | Floats, counts: Ints) -> None:
         """Rows that were published, and those that were true."""
         values, counts = self._windows(values, counts)
-        off = (values - counts).astype(np.float64)
+        answers = self._read(values)
+        off = (answers - counts).astype(np.float64)
         apart = np.abs(off)
-        ranges, true_ranges = self._ranges(values - counts), self._ranges(counts)
-        self._sums += (
+        single = (
             apart.mean(axis=1).sum(),
             (apart / np.maximum(counts, 1)).mean(axis=1).sum(),
             np.square(off).sum(),
-            np.abs(ranges).mean(axis=1).sum(),
-            (np.abs(ranges) / np.maximum(true_ranges, 1)).mean(axis=1).sum(),
         )
+        self._sums += (*single, *self._range_errors(values, counts))
         self._units += len(counts)
         if self._edges is not None:
-            for below, column in zip(self._below, (values[:, 0], counts[:, 0]), strict=True):
+            for below, column in zip(self._below, (answers[:, 0], counts[:, 0]), strict=True):
                 below += np.searchsorted(np.sort(column), self._edges.reshape(-1))
+
+    def _read(self, values: Any) -> Any:
+        return np.maximum(values, 0) if self._clipped else values
+
+    def _range_errors(self, values: Any, counts: Ints) -> tuple[float, float]:
+        if self._boxes is None:
+            return math.nan, math.nan
+        truth = self._ranges(counts)
+        apart = np.abs(self._read(self._ranges(values)) - truth)
+        return float(apart.mean(axis=1).sum()), float((apart / np.maximum(truth, 1)).mean(axis=1).sum())
 
     def errors(self) -> tuple[float, ...]:
         """The figures of ERRORS, over all that was added."""
@@ -94,15 +109,18 @@ class Judge:
         """Sums over the width, of which the first need rows that were added before."""
         if self._width == 1:
             return values, counts
-        known = 0 if self._before is None else len(self._before[0])
+        published, known = values, 0
         if self._before is not None:
+            known = len(self._before[0])
             values, counts = (np.concatenate(pair) for pair in zip(self._before, (values, counts), strict=True))
         kept = self._width - 1
         self._before = values[-kept:], counts[-kept:]
-        return sliding_sums(values, self._width)[known:], sliding_sums(counts, self._width)[known:]
+        sums = published if self._summed else sliding_sums(values, self._width)[known:]
+        return sums, sliding_sums(counts, self._width)[known:]
 
     def _ranges(self, rows: Any) -> Any:
         """The sums of all boxes, by sums over everything up to their corners."""
+        assert self._boxes is not None
         low, high = self._boxes
         summed = rows.reshape(len(rows), *self._shape)
         for axis in range(1, summed.ndim):
@@ -130,7 +148,7 @@ def random_boxes(shape: tuple[int, ...], number: int) -> tuple[Ints, Ints]:
 
 
 def _edges(top: int) -> Ints:
-    """Two different edges each, below the upper bound of the counts."""
+    """Two different edges each, so that any range of counts may lie between them."""
     rng = np.random.default_rng(REQUESTS)
     first = rng.integers(0, top + 1, REQUESTS)
     second = (first + rng.integers(1, top + 2, REQUESTS)) % (top + 2)
@@ -145,5 +163,5 @@ def spending(charged: Floats, epsilon: float, window: int) -> float:
 
 
 def publications(new: Mask, window: int) -> float:
-    """How many units of a window have something new, on average."""
+    """How many units have something new, on average over the stream, as a number for a window."""
     return float(new.mean() * min(window, len(new)))

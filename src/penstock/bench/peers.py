@@ -20,7 +20,7 @@ from penstock.bench.metrics import Outcome
 from penstock.bench.plain import AS_PUBLISHED, Faults
 from penstock.bench.scenario import Promise, Scenario
 from penstock.bench.suite.streams import PEERS, load
-from penstock.bench.summary import NORMAL
+from penstock.bench.summary import estimated
 from penstock.bench.transcribed import Transcribed
 from penstock.errors import BadInput
 
@@ -79,24 +79,23 @@ Measuring = Callable[[dict[Entry, int]], Mapping[Entry, Mapping[int, Outcome]]]
 
 
 class Measured(NamedTuple):
-    """The mean relative error of several runs, its deviation, their number, and the mean of their fullest windows."""
+    """The mean relative error of several runs, its deviation, their number, and the mean of their fullest windows.
+
+    ``half_width`` is that of the 95% interval around the mean error.
+    """
 
     error: float
     deviation: float
     runs: int
     spent: float
+    half_width: float
 
     @staticmethod
     def over(runs: Mapping[int, Outcome]) -> Measured:
         """What these runs come to."""
         errors = np.array([run.mre for run in runs.values()])
-        spent = float(np.mean([run.fullest for run in runs.values()]))
-        return Measured(float(errors.mean()), float(errors.std(ddof=1)), len(runs), spent)
-
-    @property
-    def half_width(self) -> float:
-        """Half the width of the 95% interval around the mean error."""
-        return NORMAL * self.deviation / math.sqrt(self.runs)
+        mean, spent = estimated(errors), float(np.mean([run.fullest for run in runs.values()]))
+        return Measured(mean.value, float(errors.std(ddof=1)), len(runs), spent, mean.high - mean.value)
 
     def __str__(self) -> str:
         return f"{self.error:.3g} ± {self.half_width:.1g}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import Any, TypeVar
 
 J = TypeVar("J")
@@ -26,14 +28,52 @@ def spread(
             prepare(*told)
         yield from map(work, jobs)
         return
-    # Not forked: a progress bar is a thread.
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), prepare, told)
-    try:
+    with _pool(workers, prepare, told) as pool:
         with _deaf():
             results = pool.map(work, jobs)
         yield from results
+
+
+def ended(
+    work: Callable[[J], R],
+    jobs: Sequence[J],
+    workers: int,
+    prepare: Callable[..., None] | None = None,
+    told: tuple[Any, ...] = (),
+) -> Iterator[tuple[J, R]]:
+    """Every job with its result, as they end, so that a long one holds up nobody."""
+    if workers == 1:
+        yield from zip(jobs, spread(work, jobs, 1, prepare, told), strict=True)
+        return
+    with _pool(workers, prepare, told) as pool:
+        with _deaf():
+            waiting = {pool.submit(work, job): job for job in jobs}
+        for done in as_completed(waiting):
+            yield waiting.pop(done), done.result()
+
+
+@contextmanager
+def _pool(workers: int, prepare: Callable[..., None] | None, told: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor]:
+    # Not forked: a progress bar is a thread.
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (prepare, told))
+    try:
+        yield pool
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _begin(prepare: Callable[..., None] | None, told: tuple[Any, ...]) -> None:
+    """A process begins: it ends with whoever has begun it, even if that is killed."""
+    threading.Thread(target=_outlive_nobody, daemon=True).start()
+    if prepare is not None:
+        prepare(*told)
+
+
+def _outlive_nobody() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 @contextmanager

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache, partial
 from typing import Protocol, TypeVar
 
 from penstock.bench.cache import Cache
 from penstock.bench.metrics import Outcome
-from penstock.bench.processes import spread
+from penstock.bench.processes import ended
 from penstock.bench.scenario import Counted, Runnable, key_of
 from penstock.errors import BadInput
 
@@ -39,8 +39,10 @@ def measured(wanted: Mapping[R, int], loader: Loader, cache: Cache, workers: int
     # By their keys, which is as good as shuffled: then the time left can be told from the time gone.
     jobs = sorted((job for job, key in keys.items() if cache.get(key) is None), key=keys.__getitem__)
     show(0, len(jobs))
-    for done, (job, outcome) in enumerate(_run(jobs, loader, workers), start=1):
-        cache.put(keys[job], digests[job[0].stream], *job, outcome)
+    for done, (job, (key, outcome)) in enumerate(_run(jobs, loader, workers), start=1):
+        if key != keys[job]:
+            raise BadInput("code or data have changed while the benchmark ran; run it again, it goes on where it was.")
+        cache.put(key, digests[job[0].stream], *job, outcome)
         show(done, len(jobs))
     return _found(keys, cache)
 
@@ -69,27 +71,31 @@ def _found(keys: Mapping[tuple[R, int], str], cache: Cache) -> Outcomes[R]:
     return outcomes
 
 
-def _run(jobs: list[tuple[R, int]], loader: Loader, workers: int) -> Iterator[tuple[tuple[R, int], Outcome]]:
+def _run(
+    jobs: list[tuple[R, int]], loader: Loader, workers: int
+) -> Iterator[tuple[tuple[R, int], tuple[str, Outcome]]]:
     try:
-        yield from zip(jobs, _outcomes(jobs, loader, workers), strict=True)
+        yield from ended(_Worker.run, jobs, min(workers, max(len(jobs), 1)), _Worker.prepare, (loader,))
     except BrokenProcessPool:
         raise BadInput("a process of the benchmark was killed; run it again, it goes on where it was.") from None
 
 
-def _outcomes(jobs: list[tuple[R, int]], loader: Loader, workers: int) -> Iterable[Outcome]:
-    return spread(_Worker.run, jobs, min(workers, max(len(jobs), 1)), _Worker.prepare, (loader,))
-
-
 class _Worker:
-    """A process, which loads streams when it first needs them."""
+    """A process, which loads streams when it first needs them, and says what it has run and on what."""
 
-    load: Loader
+    load: Callable[[str], tuple[Known, str]]
 
     @classmethod
     def prepare(cls, loader: Loader) -> None:
-        cls.load = staticmethod(lru_cache(maxsize=HELD)(partial(loader)))
+        cls.load = staticmethod(lru_cache(maxsize=HELD)(partial(_loaded, loader)))
 
     @classmethod
-    def run(cls, job: tuple[Runnable, int]) -> Outcome:
+    def run(cls, job: tuple[Runnable, int]) -> tuple[str, Outcome]:
         what, seed = job
-        return what.run(seed, cls.load(what.stream))
+        stream, digest = cls.load(what.stream)
+        return key_of(what, digest, seed), what.run(seed, stream)
+
+
+def _loaded(loader: Loader, name: str) -> tuple[Known, str]:
+    stream = loader(name)
+    return stream, stream.digest()

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
 from penstock.bench.code import code_version
-from penstock.bench.metrics import Judge, Outcome, publications, spending
+from penstock.bench.metrics import Judge, Outcome
+from penstock.bench.running import published
 from penstock.catalogue import made, mechanism
-from penstock.curator import Curator
-from penstock.epsilon import NANO, Epsilon
 from penstock.laws import MODELS, model_of, named
 from penstock.mechanisms.sliding_baseline import SlidingBaseline
 from penstock.models import EventLevel, PrivacyModel
-from penstock.noise import SimulationNoise
-from penstock.post.sliding import sliding_sums
-from penstock.streams import Stream
-from penstock.types import Ints, Kind
-
-CHUNK = 2**20  # counts that are held at a time
+from penstock.types import Ints
 
 
 class Counted(Protocol):
@@ -47,6 +38,13 @@ class Promise(NamedTuple):
     def of(model: PrivacyModel) -> Promise:
         """What a model promises."""
         return Promise(named(model), str(model.epsilon), model.window, model.neighbours, model.per_unit)
+
+    @property
+    def terms(self) -> str:
+        """The law, and what is not usual about it."""
+        usual = MODELS[self.law].neighbours
+        unusual = [self.neighbours] * (self.neighbours != usual) + [f"{self.per_unit} a unit"] * (self.per_unit != 1)
+        return " ".join([self.law, *unusual])
 
     @property
     def model(self) -> PrivacyModel:
@@ -82,10 +80,7 @@ class Runnable(Protocol):
 
 
 class Scenario(NamedTuple):
-    """A mechanism with parameters. ``clipped``: counts below 0 are published as 0, which costs nothing.
-
-    ``width`` judges sums over so many units instead of the units themselves.
-    """
+    """A mechanism with parameters. ``width`` judges sums over so many units, ``clipped`` reads answers below 0 as 0."""
 
     stream: str
     promise: Promise
@@ -107,41 +102,13 @@ class Scenario(NamedTuple):
 
     def run(self, seed: int, stream: Counted) -> Outcome:
         """Publish the stream once, with numpy's noise of the seed."""
-        counts, model = stream.counts, self.promise.model
-        publishing = made(self.mechanism, dict(self.parameters), model)
-        publishing.start(Curator(model, counts.shape[1], noise=SimulationNoise(seed)))
-        judge = Judge(stream.shape, int(counts.max()), width=1 if self._sums_itself else self.width)
-        new, charged, truth = np.zeros(len(counts), np.bool_), np.zeros(len(counts)), self._truth(counts)
-        snapshots = iter(Stream(counts))
-        for part in _parts(counts):
-            values, kinds = (np.empty(truth[part].shape, kind) for kind in (np.int64, np.int8))
-            for row, t in enumerate(range(part.start, part.stop)):
-                release = publishing.step(next(snapshots))
-                values[row], kinds[row], charged[t] = release.values, release.kind, release.charged.nano
-            new[part] = (kinds != Kind.REPUBLISHED.value).any(axis=1)  # of many releases at once, which is quicker
-            judge.add(np.maximum(values, 0) if self.clipped else values, truth[part])
-        epsilon = float(Epsilon(self.promise.epsilon))
-        fullest = publishing.curator.ledger.audit().peak.nano / NANO / epsilon
-        used = spending(charged / NANO, epsilon, model.window)
-        return Outcome._make((*judge.errors(), publications(new, model.window), used, fullest)).rounded()
-
-    @property
-    def _sums_itself(self) -> bool:
-        """Whether what it publishes are sums already."""
-        return mechanism(self.mechanism) is SlidingBaseline
-
-    def _truth(self, counts: Ints) -> Ints:
-        return sliding_sums(counts, self.width) if self._sums_itself else counts
-
-
-def _parts(counts: Ints) -> Iterator[slice]:
-    """Rows that are judged together."""
-    rows = max(CHUNK // counts.shape[1], 1)
-    for begin in range(0, len(counts), rows):
-        yield slice(begin, min(begin + rows, len(counts)))
+        publishing = made(self.mechanism, dict(self.parameters), self.promise.model)
+        sums, top = isinstance(publishing, SlidingBaseline), int(stream.counts.max())
+        judge = Judge(stream.shape, top, width=self.width, summed=sums, clipped=self.clipped)
+        return published(publishing, stream.counts, seed, judge)
 
 
 def key_of(what: Runnable, digest: str, seed: int) -> str:
-    """By what an outcome is known again: a hash of everything that determines it, its measures included."""
+    """By what an outcome is known again: a hash of everything that determines it, how it is run included."""
     whole = {"kind": type(what).__name__, "told": what.told(), "stream": digest, "seed": seed}
-    return hashlib.sha256(json.dumps(whole | {"measures": code_version(Judge.__module__)}).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(whole | {"run": code_version(published.__module__)}).encode()).hexdigest()[:16]

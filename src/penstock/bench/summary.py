@@ -49,6 +49,7 @@ class Standing(NamedTuple):
     first: float  # the part in which it is the best
     publications: float
     used: float
+    cells: int  # in which it was run
 
 
 Outcomes = Mapping[Scenario, Mapping[int, Outcome]]
@@ -112,10 +113,13 @@ class Errors:
         return [mechanism for mechanism in self.mechanisms if self.has(cell, mechanism)]
 
     def standings(self) -> list[Standing]:
-        """All mechanisms over all cells in which the measure makes sense, the best first."""
+        """All mechanisms over all cells in which the measure makes sense, the best first.
+
+        Those that were not run in all of these cells come last, because their cells may have been the easy ones.
+        """
         cells = [cell for cell in self.cells if any(self.has(cell, mechanism) for mechanism in self.mechanisms)]
         found = [self._standing(mechanism, cells) for mechanism in self.mechanisms]
-        return sorted((each for each in found if each), key=lambda standing: standing.ratio)
+        return sorted((each for each in found if each), key=lambda standing: (-standing.cells, standing.ratio))
 
     def _standing(self, mechanism: str, cells: Sequence[Cell]) -> Standing | None:
         running = [cell for cell in cells if self.has(cell, mechanism)]
@@ -129,13 +133,14 @@ class Errors:
         )
         return Standing(
             mechanism,
-            float(np.exp(np.log(ratios).mean())),
+            geometric(ratios.tolist()),
             float(ratios[worst]),
             running[worst],
             near=float((ratios <= NEAR).mean()),
             first=float(np.mean([self.best(cell) == mechanism for cell in running])),
             publications=made,
             used=spent,
+            cells=len(running),
         )
 
     def _logs(self, cell: Cell, mechanism: str) -> Floats:

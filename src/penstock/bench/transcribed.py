@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from penstock.bench.code import code_version
-from penstock.bench.metrics import Judge, Outcome, publications, spending
+from penstock.bench.metrics import Judge, Outcome
 from penstock.bench.plain import AS_PUBLISHED, Faults, PlainSPAS
+from penstock.bench.running import published_plainly
 from penstock.bench.scenario import Counted, Promise
 
 
@@ -32,10 +31,6 @@ class Transcribed(NamedTuple):
 
     def run(self, seed: int, stream: Counted) -> Outcome:
         """Publish the stream once, with numpy's noise of the seed."""
-        counts, epsilon, window = stream.counts, float(self.promise.epsilon), self.promise.window
-        publishing = PlainSPAS(epsilon, window, counts.shape[1], seed=seed, faults=self.faults, remember=True)
-        judge = Judge(stream.shape, int(counts.max()))
-        judge.add(np.array([publishing.step(row) for row in counts.tolist()]), counts)
-        spent = np.array(publishing.spent)
-        used = publications(spent > 0, window), spending(spent, epsilon, window), publishing.fullest_window()
-        return Outcome._make((*judge.errors(), *used)).rounded()
+        counts, epsilon = stream.counts, float(self.promise.epsilon)
+        plain = PlainSPAS(epsilon, self.promise.window, counts.shape[1], seed=seed, faults=self.faults, remember=True)
+        return published_plainly(plain, counts, Judge(stream.shape, int(counts.max())))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
-from penstock.bench.boards import BOARDS, DEV, SEEDS, Board, board_named, require_mechanisms
+from penstock.bench.boards import BOARDS, DEV, SEEDS, Board, board_named, require_long_enough, require_mechanisms
 from penstock.bench.cache import Cache
 from penstock.bench.originals import ORIGINALS, original_named
 from penstock.bench.originals import fetch as fetched
@@ -27,6 +27,8 @@ from penstock.errors import BadInput
 app = typer.Typer(no_args_is_help=True, help="Compare every mechanism on every stream, in simulation.")
 app.command()(peers)
 
+PART = "part"  # in the folder of the report: a report that is not of everything
+
 
 @app.command()
 def leaderboard(
@@ -34,7 +36,7 @@ def leaderboard(
     into: benching.Into = benching.INTO,
     boards: Annotated[list[str], typer.Option("--board", help=f"Only this one of {', '.join(BOARDS)}.")] = [],  # noqa: B006
     only: Annotated[list[str], typer.Option(help="Run only this mechanism; others as far as they are known.")] = [],  # noqa: B006
-    streams: Annotated[list[str], typer.Option("--stream", help="Only this stream.")] = [],  # noqa: B006
+    streams: Annotated[list[str], typer.Option("--stream", help="On this stream, see penstock bench streams.")] = [],  # noqa: B006
     dev: Annotated[bool, typer.Option("--dev", help="Only six short streams, for working on a mechanism.")] = False,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each mechanism in each cell.")] = SEEDS,
     workers: benching.Workers = benching.CORES,
@@ -42,24 +44,28 @@ def leaderboard(
 ) -> None:
     """Run every mechanism on every stream, and write tables, figures and a report.
 
-    What is known already is not run again; who is interrupted goes on where they were.
+    What is known already is not run again; who is interrupted goes on where they were. The report of a part of it goes
+    into a folder of its own.
     """
-    chosen = _narrowed([DEV] if dev else [board_named(key) for key in boards or BOARDS], streams)
+    whole = not (boards or only or streams or dev)
+    chosen = _chosen(boards, streams, dev=dev)
     keys, loader = require_mechanisms(only, chosen), benching.loader(data)
     if figures:
-        require_drawable(into.parent / "figure.png")
-    about = [_about(name, loader(name)) for name in dict.fromkeys(name for board in chosen for name in board.streams)]
+        require_drawable(Path("figure.svg"))
+    about = {name: _about(name, loader(name)) for board in chosen for name in board.streams}
+    for board in chosen:
+        require_long_enough(board, {name: each.steps for name, each in about.items()})
     shown = []
     with Cache(into / benching.RESULTS).open() as cache:
         if cache.dropped:
-            messages.print(f"{several(cache.dropped, 'row')} of {cache.path} cannot be trusted; measured again.")
+            messages.print(f"{several(cache.dropped, 'row')} of {escape(str(cache.path))} cannot be trusted; dropped.")
         for board in chosen:
             shown.append(_measured(board, keys, seeds, loader, cache, workers))
             results.print(standings_table(shown[-1]))
-    written = write(into, shown, about, figures=figures)
-    _tell_stand_ins(about)
+    written = write(into if whole else into / PART, shown, list(about.values()), figures=figures)
+    _tell_stand_ins(about.values())
     report = next(path for path in written if path.suffix == ".html")
-    results.print(f"[dim]Report: {report}[/]", soft_wrap=True)
+    results.print(f"[dim]Report: {escape(str(report))}[/]", soft_wrap=True)
 
 
 @app.command()
@@ -94,19 +100,17 @@ def fetch(
 
         written = fetched(name, to, at=at, again=again, progress=advance)
     for path in written:
-        results.print(f"written: {path}")
+        results.print(f"written: {escape(str(path))}", soft_wrap=True)
 
 
-def _narrowed(boards: Sequence[Board], names: Sequence[str]) -> list[Board]:
-    """The boards on these of their streams alone, beginnings of them included."""
-    there = {name for board in boards for stream in board.streams for name in (stream, stream.split("[")[0])}
+def _chosen(keys: Sequence[str], names: Sequence[str], *, dev: bool) -> list[Board]:
+    """The boards that are meant, on other streams than their own if some are named."""
+    if dev and keys:
+        raise BadInput("--dev is a board of its own; leave out --board.")
+    boards = [DEV] if dev else [board_named(key) for key in keys or BOARDS]
     for name in names:
-        if name not in there:
-            named(name)
-            raise BadInput(f"none of these boards has a stream {name}; see penstock bench streams.")
-    chosen = set(names or there)
-    kept = [(board, [each for each in board.streams if {each, each.split("[")[0]} & chosen]) for board in boards]
-    return [replace(board, streams=tuple(streams)) for board, streams in kept if streams]
+        named(name.split("[")[0])
+    return [board.on(names) if names else board for board in boards]
 
 
 def _measured(board: Board, keys: Sequence[str], seeds: int, loader: Loader, cache: Cache, workers: int) -> Shown:
@@ -121,7 +125,7 @@ def _about(name: str, loaded: Loaded) -> About:
     return About(name, loaded.about, loaded.origin, len(loaded), loaded.bins)
 
 
-def _tell_stand_ins(about: Sequence[About]) -> None:
+def _tell_stand_ins(about: Iterable[About]) -> None:
     missing = sorted({each.name.split("[")[0] for each in about if each.origin == "stand-in"})
     if missing:
         messages.print(

@@ -12,7 +12,15 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 results = Console(highlight=False)
 messages = Console(stderr=True, soft_wrap=True, highlight=False)
@@ -27,14 +35,7 @@ def as_json(value: Any) -> None:
 @contextmanager
 def progress(doing: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """A bar that shows how far something is; nothing at all where nobody looks."""
-    columns = [
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    ]
-    shown = columns if total else [SpinnerColumn(), TextColumn("{task.description} {task.completed}")]
+    shown = _columns() if total else [SpinnerColumn(), TextColumn("{task.description} {task.completed}")]
     with Progress(*shown, console=messages, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(doing, total=total)
         yield lambda done: bar.update(task, completed=done)
@@ -43,15 +44,8 @@ def progress(doing: str, total: int | None = None) -> Iterator[Callable[[int], N
 @contextmanager
 def counted(doing: str) -> Iterator[Callable[[int, int], None]]:
     """A bar that is told how far it is and of how much; where nobody looks, one line that says how much there is."""
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
     looked_at = sys.stderr.isatty()
-    with Progress(*columns, console=messages, transient=True, disable=not looked_at) as bar:
+    with Progress(*_columns(), console=messages, transient=True, disable=not looked_at) as bar:
         task = bar.add_task(doing, total=None)
 
         def show(done: int, total: int) -> None:
@@ -60,6 +54,11 @@ def counted(doing: str) -> Iterator[Callable[[int, int], None]]:
                 messages.print(f"{doing}: {several(total, 'run')} to do.")
 
         yield show
+
+
+def _columns() -> list[ProgressColumn]:
+    described = TextColumn("{task.description}")
+    return [SpinnerColumn(), described, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
 
 
 @contextmanager

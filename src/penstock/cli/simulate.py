@@ -56,7 +56,7 @@ def simulate(
 
     Nothing here may come from the raw stream: choose the shape by what is public about it.
     """
-    windows = {"w": w or (52 if model == "w-event" else None), "horizon": horizon, "m": m, "steps": steps}
+    windows = {"w": 52 if w is None and model == "w-event" else w, "horizon": horizon, "m": m, "steps": steps}
     law = model_of(options.law(model, epsilon=epsilon, **windows, neighbours=neighbours, per_unit=per_unit))
     if to:
         require_drawable(to)

@@ -11,7 +11,7 @@ from penstock.bench.report.canvas import HEIGHT, MIDDLE, Picture, headed, pictur
 from penstock.bench.report.heat import Panel, draw, key
 from penstock.bench.report.ratios import Ratios
 from penstock.bench.report.shown import ALL, Measured, cells_of, length, whole
-from penstock.bench.report.wording import STAND_INS, counted, ratio, title
+from penstock.bench.report.wording import STAND_INS, ratio, several, title
 from penstock.bench.summary import Cell
 
 ROW = 0.22  # inches, at least
@@ -23,7 +23,7 @@ def by_stream(board: Measured, ratios: Ratios) -> Picture:
     panels = [_streams(ratios, {"all streams": board.streams})]
     panels += [_streams(ratios, rows) for rows in (_wholes(board, ratios, group) for group in board.by_bins) if rows]
     heights = [len(panel.rows) for panel in panels]
-    over = counted(len({cell.promise for cell in ratios.cells}), "promise")
+    over = several(len({cell.promise for cell in ratios.cells}), "promise")
     figure = headed(title(board, ratios.measure), f"{SCALE} {over}", max(HEIGHT, 2.4 + ROW * sum(heights)))
     drawn = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     for axes, panel in zip(drawn, panels, strict=True):

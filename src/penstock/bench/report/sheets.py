@@ -55,7 +55,7 @@ def _standing(board: Measured, ratios: Ratios, rank: int, standing: Standing) ->
         share(standing.first),
         f"{standing.publications:.1f}",
         f"{standing.used:.2f}",
-        str(len(ratios.over(ratios.cells, standing.mechanism))),
+        str(standing.cells),
     )
     return [
         Entry(str(rank)),

@@ -9,7 +9,7 @@ import numpy as np
 from penstock.bench.report.canvas import GREY, HEIGHT, MIDDLE, Picture, headed, picture
 from penstock.bench.report.heat import PLAIN
 from penstock.bench.report.shown import Measured
-from penstock.bench.report.wording import counted, ratio, title
+from penstock.bench.report.wording import ratio, several, title
 from penstock.types import Floats
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def standings(board: Measured) -> Picture:
     ratios = board.leading
     figure = headed(
         title(board, ratios.measure),
-        f"times the error of the best; point: geometric mean of {counted(len(ratios.cells), 'cell')},"
+        f"times the error of the best; point: geometric mean of {several(len(ratios.cells), 'cell')},"
         f" bar: {PARTS[0]} to {PARTS[1]} % of them",
         max(HEIGHT, 2 + ROW * len(ratios.mechanisms)),
     )

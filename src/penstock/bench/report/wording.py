@@ -22,13 +22,13 @@ TITLE = "Leaderboard of mechanisms"
 INTRODUCTION = (
     "Every mechanism on every stream, under the same promises. A cell is a stream under a promise. In each cell errors"
     " are divided by that of the best mechanism there: for every seed by that which is best on the other seeds, so that"
-    " nothing is best by luck. A ratio of 1 is as good as the best, and means of ratios are geometric; in them an error"
-    f" below {FLOOR:g} of the middle one of its cell counts as that."
+    " its lead is no luck; where there is one seed, on that. A ratio of 1 is as good as the best, and means of ratios"
+    f" are geometric; in them an error below {FLOOR:g} of the middle one of its cell counts as that."
 )
 MEANING = (
-    f"Within 5 %: the part of cells in which the ratio is at most {NEAR}. First: the part in which the mean error is"
-    " the least. Releases: units with something new in them, in a window. Used: what a window spends in the mean, over"
-    " epsilon."
+    f"Within 5 %: the part of cells in which the ratio is at most {NEAR}. First: the part in which the mean error over"
+    " all seeds is the least. Releases: units with something new in them, in a window. Used: what a window spends in"
+    " the mean, over epsilon. Who was not run in all cells comes last."
 )
 STAND_INS = (
     f"{DAGGER} Stand-in: a made-up stream of the same size and character, because the file was not at hand. Its figures"
@@ -53,7 +53,7 @@ def share(part: float) -> str:
     return f"{part:.0%}".replace("%", " %")
 
 
-def counted(number: int, what: str) -> str:
+def several(number: int, what: str) -> str:
     """A number of things, in plain words."""
     return f"{number} {what}{'' if number == 1 else 's'}"
 
@@ -68,8 +68,8 @@ def facts(board: Measured) -> str:
     made_up = sum(bool(board.mark(stream)) for stream in board.streams)
     stand_ins = f" ({made_up} of them stand-ins{DAGGER})" if made_up else ""
     return (
-        f"{counted(len(ratios.mechanisms), 'mechanism')}, {counted(len(board.streams), 'stream')}{stand_ins},"
-        f" {counted(promises, 'promise')}, {which}. The fullest window of all runs spent {board.fullest:.3g} of its"
+        f"{several(len(ratios.mechanisms), 'mechanism')}, {several(len(board.streams), 'stream')}{stand_ins},"
+        f" {several(promises, 'promise')}, {which}. The fullest window of all runs spent {board.fullest:.3g} of its"
         f" epsilon: {kept}."
     )
 
