@@ -17,7 +17,8 @@ WEEKLY = "--w", 12
 def written(path: Path, kind: str, steps: int = 120, bins: int = 2) -> Path:
     counts = synthetic(kind, bins=bins, steps=steps, seed=3).counts
     rows = [f"{t},{','.join(map(str, row))}" for t, row in enumerate(counts.tolist(), start=1)]
-    path.write_text("\n".join(["t," + ",".join("abcdefgh"[:bins]), *rows, ""]), encoding="utf-8")
+    names = ",".join(f"bin {i}" for i in range(bins))
+    path.write_text("\n".join([f"t,{names}", *rows, ""]), encoding="utf-8")
     return path
 
 
@@ -115,7 +116,7 @@ def test_processes_come_to_the_same(calm: Path) -> None:
     [
         (("--w", 500), "fewer than a window of 500"),
         (("--model", "user-level", "--horizon", 50), "more than the horizon"),
-        (("--model", "m-context", "--m", 3), "No such option"),
+        (("--model", "m-context"), "who is present"),
         (("--model", "user-level", "--horizon", 200, "--epsilon", "0"), "epsilon must be above 0"),
         (("--model", "w-evnt"), "Did you mean w-event?"),
         (("--measure", "maee"), "Did you mean mae?"),
@@ -152,3 +153,20 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_other_models(law: str, calm: Path) -> None:
     code, out, _ = penstock("compare", calm, "--model", *law.split(), *FAST)
     assert (code, "Recommended" in out) == (0, True)
+
+
+def test_publishing_nothing_is_not_recommended_without_a_word(tmp_path: Path) -> None:
+    """Sparse bins at a small epsilon: where the first release is late, zeros for ever have the least error."""
+    empty = written(tmp_path / "empty.csv", "sparse", steps=60, bins=200)
+    code, out, _ = penstock("compare", empty, "--w", 40, *FAST, "--epsilon", "0.1")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "publishes next to nothing here" in said
+    assert "something new in every window is" in said
+
+
+def test_a_made_up_stream_is_not_called_yours(calm: Path) -> None:
+    assert "Your stream" in penstock("compare", calm, *WEEKLY, *FAST)[1]
+    made_up = penstock("compare", calm, *WEEKLY, *FAST, "--instead", "jumps")[1]
+    assert "Your stream" not in made_up
+    assert "Made up, jumps" in made_up

@@ -1,5 +1,7 @@
 """``penstock bench``: what it runs, what it does not run again, and what it says of what it cannot use."""
 
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,8 +104,9 @@ def test_one_mechanism_is_run_and_the_others_are_known(measured: tuple[Path, str
 
 
 def test_one_mechanism_alone(tmp_path: Path) -> None:
-    code, out, _ = penstock(*SMALL, "--stream", "const", "--only", "sample", "--into", tmp_path)
+    code, out, err = penstock(*SMALL, "--stream", "const", "--only", "sample", "--into", tmp_path)
     assert code == 0
+    assert "Nothing else is known here" in err
     assert "sample" in out
     assert "uniform" not in out
 
@@ -114,6 +117,32 @@ def test_what_was_changed_is_said_and_measured_again(measured: tuple[Path, str],
     code, _, err = penstock(*SMALL, "--stream", "const", "--into", tmp_path)
     assert (code, "1 row" in err, "1 run to do" in err) == (0, True, True)
     assert (tmp_path / "results.csv").read_text(encoding="utf-8") == text
+
+
+def test_cells_that_only_one_knows_do_not_count(measured: tuple[Path, str], tmp_path: Path) -> None:
+    into, out = measured
+    shutil.copy(into / "results.csv", tmp_path)
+    both = "--stream", "const", "--stream", "rw1"
+    code, again, err = penstock(*SMALL, *both, "--only", "sample", "--into", tmp_path)
+    assert (code, "4 cells left out" in err) == (0, True)
+    assert again.split("Report")[0] == out.split("Report")[0]
+
+
+def test_without_matplotlib_there_are_no_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
+    arguments = [each for each in SMALL if each != "--no-figures"]
+    code, _, err = penstock(*arguments, "--stream", "const", "--only", "sample", "--into", tmp_path)
+    assert (code, "No figures" in err, "penstock[plot]" in err) == (0, True, True)
+    assert (tmp_path / "part" / "report.html").exists()
+
+
+def test_whoever_stops_it_is_told_that_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("penstock.cli.bench.measured", interrupted)
+    code, _, err = penstock(*SMALL, "--stream", "const", "--into", tmp_path)
+    assert (code, "goes on where it was" in err) == (130, True)
 
 
 def test_a_stream_that_is_made_up_is_said_to_be(tmp_path: Path) -> None:
@@ -190,8 +219,11 @@ def test_the_streams_are_listed(tmp_path: Path) -> None:
     code, out, _ = penstock("bench", "streams", "--data", tmp_path)
     assert code == 0
     assert all(name in out for name in NAMED)
-    assert "no flu_death.csv" in out
-    assert "no unemployment.csv" not in out
+    assert "flu_death.csv" in out
+    lines = {line.split()[1]: line for line in out.splitlines() if line.startswith("│ ")}
+    assert "made up" in lines["flu_death"]
+    assert "made up" not in lines["unemp"]
+    assert "generated" in lines["const"]
 
 
 def test_an_original_that_nobody_knows(tmp_path: Path) -> None:

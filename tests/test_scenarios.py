@@ -253,6 +253,13 @@ def test_a_file_of_another_kind_of_rows_is_begun_anew(kept: Path) -> None:
     assert kept.read_text(encoding="utf-8") == ",".join(COLUMNS) + "\n"
 
 
+def test_a_file_of_another_version_is_kept_beside(kept: Path) -> None:
+    kept.write_text("key,stream\n1,2\n", encoding="utf-8")
+    with Cache(kept).open():
+        pass
+    assert kept.with_suffix(".csv.old").read_text(encoding="utf-8") == "key,stream\n1,2\n"
+
+
 def test_rows_of_older_code_give_way(kept: Path) -> None:
     rows = kept.read_text(encoding="utf-8")
     with Cache(kept).open() as cache:

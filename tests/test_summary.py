@@ -189,3 +189,22 @@ def test_only_seeds_that_all_have_are_compared() -> None:
     errors = errors_of({"spas": [1.0, 2.0, 4.0], "ba": [3.0, 6.0]})
     assert errors.ratio(CELL, "ba").value == pytest.approx(3)
     assert errors.mean(CELL, "spas").runs == 2
+
+
+def test_cells_in_which_few_were_run_do_not_count() -> None:
+    """Who is alone there would be the best of one."""
+    runs = {0: Outcome(*[2.0] * 10), 1: Outcome(*[3.0] * 10)}
+    outcomes = {Scenario("a", CELL.promise, key): runs for key in ("spas", "ba", "bd")}
+    outcomes |= {Scenario("b", CELL.promise, "spas"): runs}
+    errors = Errors(outcomes, "mae")
+    assert [cell.stream for cell in errors.cells] == ["a"]
+    assert errors.deserted == 1
+    assert {standing.cells for standing in errors.standings()} == {1}
+    assert Errors({what: runs for what in outcomes if what.mechanism == "spas"}, "mae").deserted == 0
+
+
+def test_who_was_not_run_everywhere_comes_last() -> None:
+    low, high = ({seed: Outcome(*[error] * 10) for seed in range(2)} for error in (1.0, 2.0))
+    outcomes = {Scenario(stream, CELL.promise, key): high for stream in "ab" for key in ("spas", "ba")}
+    outcomes |= {Scenario("a", CELL.promise, "bd"): low}
+    assert [standing.mechanism for standing in Errors(outcomes, "mae").standings()][-1] == "bd"

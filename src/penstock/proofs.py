@@ -57,6 +57,7 @@ def read_proof(path: Path) -> Proof:
         raise BadInput(f"{path.name} must state {missing} in its front matter; see CONTRIBUTING.md.") from None
 
 
+@lru_cache(maxsize=256)
 def fingerprint(mechanism: type) -> str:
     """A hash of the class's syntax tree without docstrings, and of those of what it is built on."""
     lineage = takewhile(lambda kind: vars(kind).get("proven_for") != (), mechanism.__mro__)  # down to Mechanism itself

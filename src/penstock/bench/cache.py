@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import io
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,7 +106,10 @@ class Cache:
             return
         text = self.path.read_text(encoding="utf-8", errors="replace")
         lines = text.splitlines()
-        for line in lines[1:] if lines[:1] == [",".join(COLUMNS)] else lines:
+        headed = lines[:1] == [",".join(COLUMNS)]
+        if not headed:
+            shutil.copyfile(self.path, self.path.with_suffix(".csv.old"))  # of another version, perhaps
+        for line in lines[1:] if headed else lines:
             row = _row(line)
             if row is None:
                 self.dropped += 1

@@ -36,8 +36,10 @@ def measured(wanted: Mapping[R, int], loader: Loader, cache: Cache, workers: int
     """
     digests = _digests(wanted, loader)
     keys = _keys(wanted, digests)
-    # By their keys, which is as good as shuffled: then the time left can be told from the time gone.
-    jobs = sorted((job for job, key in keys.items() if cache.get(key) is None), key=keys.__getitem__)
+    # One seed after another, so that whoever stops has something whole; else by keys, which is as good as shuffled, so
+    # that the time left can be told from the time gone.
+    unknown = [job for job, key in keys.items() if cache.get(key) is None]
+    jobs = sorted(unknown, key=lambda job: (job[1], keys[job]))
     show(0, len(jobs))
     for done, (job, (key, outcome)) in enumerate(_run(jobs, loader, workers), start=1):
         if key != keys[job]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -20,6 +21,7 @@ STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228
 NORMAL = 1.96
 FLOOR = 1e-3  # in ratios, no error counts as less than this part of the middle one of its cell
 TINY = 1e-12
+QUORUM = 0.5  # of all mechanisms must have been run in a cell that counts
 
 
 class Cell(NamedTuple):
@@ -58,16 +60,19 @@ Outcomes = Mapping[Scenario, Mapping[int, Outcome]]
 class Errors:
     """The figures of one measure, of every mechanism in every cell, for every seed: what tables are made of.
 
-    Seeds are paired: with one seed all mechanisms see the same stream, and ratios are taken within it.
+    Seeds are paired: with one seed all mechanisms see the same stream, and ratios are taken within it. Cells in which
+    few mechanisms were run are left out, or whoever was run there would be the best of few: so many are ``deserted``.
     """
 
     def __init__(self, outcomes: Outcomes, measure: str) -> None:
         self.measure = measure
-        self.cells = list(dict.fromkeys(Cell(what.stream, what.promise) for what in outcomes))
         self.mechanisms = list(dict.fromkeys(what.mechanism for what in outcomes))
         self._outcomes = {(Cell(what.stream, what.promise), what.mechanism): runs for what, runs in outcomes.items()}
         if len(self._outcomes) != len(outcomes):
             raise BadInput("a mechanism is compared once in a cell; compare its parameters apart.")
+        run = Counter(cell for cell, _ in self._outcomes)
+        self.cells = [cell for cell, number in run.items() if number >= QUORUM * len(self.mechanisms)]
+        self.deserted = len(run) - len(self.cells)
         self._best: dict[tuple[Cell, int | None], str] = {}
 
     def has(self, cell: Cell, mechanism: str) -> bool:

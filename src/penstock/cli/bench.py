@@ -17,7 +17,8 @@ from penstock.bench.originals import fetch as fetched
 from penstock.bench.report import About, Shown, standings_table, write
 from penstock.bench.runner import Loader, known, measured
 from penstock.bench.suite.naming import Loaded
-from penstock.bench.suite.streams import NAMED, named
+from penstock.bench.suite.streams import LONG, NAMED, named
+from penstock.bench.summary import Errors
 from penstock.cli import benching
 from penstock.cli.console import counted, messages, progress, results, several
 from penstock.cli.peers import peers
@@ -50,8 +51,7 @@ def leaderboard(
     whole = not (boards or only or streams or dev)
     chosen = _chosen(boards, streams, dev=dev)
     keys, loader = require_mechanisms(only, chosen), benching.loader(data)
-    if figures:
-        require_drawable(Path("figure.svg"))
+    figures = figures and _can_draw()
     about = {name: _about(name, loader(name)) for board in chosen for name in board.streams}
     for board in chosen:
         require_long_enough(board, {name: each.steps for name, each in about.items()})
@@ -62,6 +62,7 @@ def leaderboard(
         for board in chosen:
             shown.append(_measured(board, keys, seeds, loader, cache, workers))
             results.print(standings_table(shown[-1]))
+            _tell_deserted(shown[-1])
     written = write(into if whole else into / PART, shown, list(about.values()), figures=figures)
     _tell_stand_ins(about.values())
     report = next(path for path in written if path.suffix == ".html")
@@ -72,11 +73,12 @@ def leaderboard(
 def streams(data: benching.Data = None) -> None:
     """List the streams of the benchmark, and whether they come from files."""
     table = Table(title="Streams", title_justify="left")
-    for heading in ("name", "from", "what it is"):
-        table.add_column(heading)
+    for heading in ("name", "board", "from", "what it is"):
+        table.add_column(heading, no_wrap=heading == "name")
     for name, each in NAMED.items():
-        there = each.is_there(data)
-        table.add_row(name, (each.file if there else f"[yellow]no {each.file}[/]") if each.file else "", each.about)
+        missing = each.file and not each.is_there(data)
+        source = f"[yellow]made up, no {each.file}[/]" if missing else each.file or "generated"
+        table.add_row(name, "long" if name in LONG else "", source, each.about)
     results.print(table)
 
 
@@ -116,9 +118,33 @@ def _chosen(keys: Sequence[str], names: Sequence[str], *, dev: bool) -> list[Boa
 def _measured(board: Board, keys: Sequence[str], seeds: int, loader: Loader, cache: Cache, workers: int) -> Shown:
     """All mechanisms; or only some, and the others as far as they are known."""
     with counted(board.title) as show:
-        found = measured(dict.fromkeys(board.scenarios(keys), seeds), loader, cache, workers, show)
+        try:
+            found = measured(dict.fromkeys(board.scenarios(keys), seeds), loader, cache, workers, show)
+        except KeyboardInterrupt:
+            messages.print("Stopped; what was run is kept, and the same command goes on where it was.")
+            raise
     others = known(dict.fromkeys(board.scenarios(), seeds), loader, cache) if keys else {}
     return Shown(board, others | found)
+
+
+def _can_draw() -> bool:
+    """Whether figures can be drawn; if not, it is said how they could be."""
+    try:
+        require_drawable(Path("figure.svg"))
+    except BadInput as fault:
+        messages.print(f"[yellow]No figures:[/] {escape(str(fault))}")
+        return False
+    return True
+
+
+def _tell_deserted(shown: Shown) -> None:
+    errors = Errors(shown.outcomes, shown.board.measures[0])
+    if len(errors.mechanisms) == 1:
+        messages.print("Nothing else is known here, so ratios say nothing; run the others, too: leave out --only.")
+    elif errors.deserted:
+        messages.print(
+            f"{several(errors.deserted, 'cell')} left out, where few mechanisms are known; leave out --only."
+        )
 
 
 def _about(name: str, loaded: Loaded) -> About:

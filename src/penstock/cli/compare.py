@@ -16,6 +16,7 @@ from rich.table import Table
 from penstock.bench.boards import compared_under, parameters_of
 from penstock.bench.cache import Cache
 from penstock.bench.metrics import ERRORS, RULES
+from penstock.bench.neighbourhood.showing import brief
 from penstock.bench.runner import measured
 from penstock.bench.scenario import Promise, Scenario
 from penstock.bench.suite.files import rows
@@ -26,11 +27,12 @@ from penstock.cli.console import as_json, counted, messages, results, several
 from penstock.cli.simulate import Shape
 from penstock.errors import BadInput
 from penstock.laws import model_of, named
-from penstock.models import EventLevel, MContext, PrivacyModel
+from penstock.models import EventLevel, PrivacyModel
 from penstock.parameters import nearest
 from penstock.types import Ints
 
 NAME = "yours"
+SELDOM = 0.5  # units of a window with something new in them
 ALONE, TOGETHER = ("requests",), ("range_error", "range_relative")  # measures for one bin, and for several
 BANNER = (
     "Errors on your own counts tell something about them, and so does a choice that was made by these errors: it is"
@@ -62,6 +64,8 @@ def compare(
 
     Looking at private data to choose is outside any guarantee; see what the banner offers instead.
     """
+    if model == "m-context":
+        raise BadInput("under m-context it has to be known who is present; try a made-up crowd with penstock simulate.")
     windows = {"w": 52 if w is None and model == "w-event" else w, "horizon": horizon, "steps": steps}
     law = model_of(options.law(model, epsilon=epsilon, **windows, neighbours=neighbours, per_unit=per_unit))
     _require_measure(measure)
@@ -73,7 +77,8 @@ def compare(
     if json:
         as_json(_plain(errors, expected, made_up=instead is not None))
     else:
-        results.print(_table(errors), _advice(errors, expected))
+        results.print(_table(errors, "Your stream" if instead is None else f"Made up, {instead}"))
+        results.print(_advice(errors, expected))
 
 
 def _require_measure(measure: str) -> None:
@@ -99,8 +104,6 @@ def _require_sense(measure: str, bins: int) -> None:
 
 
 def _require_length(law: PrivacyModel, units: int) -> None:
-    if isinstance(law, MContext):
-        raise BadInput("under m-context it has to be known who is present; try a made-up crowd with penstock simulate.")
     if law.is_over(units):
         raise BadInput(f"the stream has {units} units, more than the horizon of {law.window}; use a longer horizon.")
     if units < law.window and not law.horizon_bound:
@@ -124,6 +127,7 @@ def _warn(file: Path, law: PrivacyModel, measure: str, instead: str | None) -> N
     told += [] if isinstance(law, EventLevel) else [f"--{law.called} {law.window}"]
     same = escape(f"penstock compare {shlex.quote(str(file))} {' '.join(told)} --measure {measure}")
     messages.print(f"Without looking at counts: {same} --instead seasonal")
+    messages.print("[dim]--mean says about how large a count is, as far as that is public.[/]")
 
 
 def _measured(promise: Promise, counts: Ints, measure: str, seeds: int, workers: int) -> tuple[Errors, Estimate]:
@@ -153,26 +157,45 @@ def _advice(errors: Errors, expected: Estimate) -> str:
     best, *others = _order(errors)
     alike = [other for other in others if errors.compared(cell, other, best).low <= NEAR]
     text = (
-        f"Recommended: [bold green]{best}[/]. Expect {RULES[errors.measure].split(';')[0]}: {expected.value:.3g}"
-        f" ({max(expected.low, 0):.3g} to {expected.high:.3g}), by {several(expected.runs, 'run')} that had no part in"
-        " the choice."
+        f"Recommended: [bold green]{best}[/]. Expect {RULES[errors.measure].split(';')[0]}: {brief(expected.value)}"
+        f" ({brief(max(expected.low, 0))} to {brief(expected.high)}),"
+        f" by {several(expected.runs, 'run')} that had no part in the choice."
     )
-    return f"{text} Not clearly worse: {', '.join(alike)}." if alike else text
+    text += f" Not clearly worse: {', '.join(alike)}." if alike else ""
+    return text + _warning(errors, best)
 
 
-def _table(errors: Errors) -> Table:
+def _warning(errors: Errors, best: str) -> str:
+    """The least error may be that of publishing next to nothing, which is of little use."""
     (cell,) = errors.cells
-    table = Table(title=f"Your stream, {cell.promise}; {errors.measure}", title_justify="left")
+    if _releases(errors, best) >= SELDOM:
+        return ""
+    useful = next(key for key in _order(errors) if _releases(errors, key) >= SELDOM)
+    error = brief(errors.mean(cell, useful).value)
+    return (
+        f"\n[yellow]{best} publishes next to nothing here:[/] counts are small beside the noise that privacy costs. The"
+        f" best one that has something new in every window is {useful}, with {error}."
+    )
+
+
+def _releases(errors: Errors, key: str) -> float:
+    (cell,) = errors.cells
+    return float(errors.of(cell, key, "publications").mean())
+
+
+def _table(errors: Errors, whose: str) -> Table:
+    (cell,) = errors.cells
+    table = Table(title=f"{whose}, {cell.promise}; {errors.measure}", title_justify="left")
     table.caption = f"simulated: seeded noise that protects nobody. {RULES[errors.measure].capitalize()}."
     table.caption_justify = "left"
     table.add_column("mechanism", no_wrap=True)
     for heading in (errors.measure, "95%", "over the best", "releases per window", "fullest window"):
         table.add_column(heading, justify="right")
     for row in _rows(errors, cell):
-        span = f"{max(row['low'], 0):.3g}-{row['high']:.3g}"
+        span = f"{brief(row['low'])} to {brief(row['high'])}"
         last = f"{row['over_best']:.2f}", f"{row['releases_per_window']:.1f}", f"{row['fullest_window']:.3g}"
         style = "bold green" if row["recommended"] else None
-        table.add_row(row["mechanism"], f"{row['error']:.3g}", span, *last, style=style)
+        table.add_row(row["mechanism"], brief(row["error"]), span, *last, style=style)
     return table
 
 
@@ -181,14 +204,20 @@ def _rows(errors: Errors, cell: Cell) -> list[dict[str, Any]]:
     rows = []
     for key in order:
         error, over = errors.mean(cell, key), errors.compared(cell, key, best)
-        row = {"mechanism": key, "error": error.value, "low": error.low, "high": error.high, "over_best": over.value}
-        made, fullest = (float(errors.of(cell, key, name).mean()) for name in ("publications", "fullest"))
-        rows.append(row | {"releases_per_window": made, "fullest_window": fullest, "recommended": key == best})
+        row = {"mechanism": key, "error": error.value, "low": max(error.low, 0.0), "high": error.high}
+        row |= {"over_best": over.value, "releases_per_window": _releases(errors, key)}
+        fullest = float(errors.of(cell, key, "fullest").mean())
+        rows.append(row | {"fullest_window": fullest, "recommended": key == best})
     return rows
 
 
 def _plain(errors: Errors, expected: Estimate, *, made_up: bool) -> dict[str, Any]:
     (cell,) = errors.cells
     about = {"measure": errors.measure, "rule": RULES[errors.measure], "promise": str(cell.promise), "simulated": True}
-    expect = {"mechanism": _order(errors)[0], "error": expected.value, "low": expected.low, "high": expected.high}
+    expect = {
+        "mechanism": _order(errors)[0],
+        "error": expected.value,
+        "low": max(expected.low, 0.0),
+        "high": expected.high,
+    }
     return about | {"outside_the_guarantee": not made_up, "expect": expect, "mechanisms": _rows(errors, cell)}

@@ -57,7 +57,9 @@ def _written(to: Path) -> Iterator[None]:
 def _missing(original: Original, to: Path, again: bool) -> list[str]:
     missing = [file for file in original.files if again or not (to / file).exists()]
     if not missing:
-        raise BadInput(f"{to / original.files[0]} is there already; fetch it again only if it is to be replaced.")
+        raise BadInput(
+            f"{to / original.files[0]} is there already; fetch it again (--again) only if it is to be replaced."
+        )
     return missing
 
 

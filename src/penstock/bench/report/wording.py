@@ -22,8 +22,9 @@ TITLE = "Leaderboard of mechanisms"
 INTRODUCTION = (
     "Every mechanism on every stream, under the same promises. A cell is a stream under a promise. In each cell errors"
     " are divided by that of the best mechanism there: for every seed by that which is best on the other seeds, so that"
-    " its lead is no luck; where there is one seed, on that. A ratio of 1 is as good as the best, and means of ratios"
-    f" are geometric; in them an error below {FLOOR:g} of the middle one of its cell counts as that."
+    " its lead is no luck; where there is one seed, on that. A ratio of 1 is as good as the best, one below 1 is better"
+    f" than what was best on the other seeds. Means of ratios are geometric; in them an error below {FLOOR:g} of the"
+    " middle one of its cell counts as that."
 )
 MEANING = (
     f"Within 5 %: the part of cells in which the ratio is at most {NEAR}. First: the part in which the mean error over"

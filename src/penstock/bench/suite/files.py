@@ -58,5 +58,5 @@ def _counts(below: list[list[str]], path: Path) -> Ints:
     except BadCounts:
         raise BadInput(
             f"{path.name} must hold whole numbers from 0 to 2**53 in every row, beside the time, and at least one row;"
-            " mend it, or take it out of the folder."
+            " mend it."
         ) from None

@@ -162,8 +162,10 @@ def named(name: str) -> Named:
     if part is not None:
         return named(part[1])
     if name not in NAMED:
-        some = ", ".join(islice(NAMED, SHOWN))
-        raise BadInput(f"there is no stream {name!r}; there are {some} and others.{nearest(name, NAMED)}")
+        some = f"{', '.join(islice(NAMED, SHOWN))} and others"
+        raise BadInput(
+            f"there is no stream {name!r}; there are {some}, see penstock bench streams.{nearest(name, NAMED)}"
+        )
     return NAMED[name]
 
 
