@@ -8,6 +8,7 @@ import pytest
 from penstock.bench import __main__ as command
 from penstock.bench import durable, speed
 from penstock.bench.speed import Result
+from penstock.histograms import Adaptive, Quadtree
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +33,7 @@ def test_every_figure_is_measured() -> None:
     results = [speed.against_numpy(), speed.against_opendp(), speed.bd_step(3), speed.timing_leak(400)]
     results += [speed.against_plain(2, bar=1), *speed.flat(done.append), speed.searching_the_past()]
     results += [speed.step("rg", speed.EVENTS, 20, "bursts", bar=100, steps=3), speed.simulated("sample", steps=50)]
+    results += [speed.release_by(method, 16, bar=2) for method in (Quadtree(), Adaptive())]
     assert sum(done) == speed.LONG_STREAM
     assert all(result.value >= 0 for result in results)
     assert all(result.value > 0 for result in results if result.unit == "x")
@@ -61,6 +63,7 @@ def test_a_missed_bar_is_an_exit_code(
     monkeypatch.setattr(speed, "bd_step", lambda bins: Result("step", value, "x", bar=2))
     monkeypatch.setattr(speed, "step", lambda *_, bar: Result("step", value, "ms", bar))
     monkeypatch.setattr(speed, "against_plain", lambda bins, bar: Result("step", 1, "x", bar=2))
+    monkeypatch.setattr(speed, "release_by", lambda method, side, bar: Result(str(method), value, "s", bar=2))
     monkeypatch.setattr(speed, "simulated", lambda key: Result(key, value, "us", bar=2))
     monkeypatch.setattr(speed, "flat", lambda advance: [])
     for name in ("release_alone", "releases_together"):
