@@ -80,6 +80,8 @@ def test_all_is_written(measured: tuple[Path, str]) -> None:
     assert {path.name for path in into.iterdir()} == {"results.csv", "results.lock", "part"}
     assert {path.name for path in (into / "part").iterdir()} == {"leaderboard.md", "leaderboard.csv", "report.html"}
     assert all(key in out for key in BOARDS["short"].mechanisms)
+    said = "penstock bench leaderboard --board short --stream const --seeds 1"
+    assert said in (into / "part" / "leaderboard.md").read_text(encoding="utf-8")
     assert "report.html" in out
     assert len((into / "results.csv").read_text(encoding="utf-8").splitlines()) == 73
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -63,7 +63,8 @@ def leaderboard(
             shown.append(_measured(board, keys, seeds, loader, cache, workers))
             results.print(standings_table(shown[-1]))
             _tell_deserted(shown[-1])
-    written = write(into if whole else into / PART, shown, list(about.values()), figures=figures)
+    command = _command({"--board": boards, "--only": only, "--stream": streams}, seeds, dev=dev)
+    written = write(into if whole else into / PART, shown, list(about.values()), figures=figures, command=command)
     _tell_stand_ins(about.values())
     report = next(path for path in written if path.suffix == ".html")
     results.print(f"[dim]Report: {escape(str(report))}[/]", soft_wrap=True)
@@ -125,6 +126,13 @@ def _measured(board: Board, keys: Sequence[str], seeds: int, loader: Loader, cac
             raise
     others = known(dict.fromkeys(board.scenarios(), seeds), loader, cache) if keys else {}
     return Shown(board, others | found)
+
+
+def _command(lists: Mapping[str, Sequence[str]], seeds: int, *, dev: bool) -> str:
+    """What was asked for, without where things lie on this machine."""
+    told = [f"{name} {each}" for name, chosen in lists.items() for each in chosen]
+    told += ["--dev"] * dev + [f"--seeds {seeds}"] * (seeds != SEEDS)
+    return " ".join(["penstock bench leaderboard", *told])
 
 
 def _can_draw() -> bool:

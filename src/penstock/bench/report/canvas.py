@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH, HEIGHT = 13.33, 7.5  # of a slide, in inches
+ROW, LEAST_ROW = 0.3, 0.22  # inches
+AROUND = 2.4  # inches above and below all rows
 DOTS = 150  # an inch
 LARGE, MIDDLE, SMALL = 19, 13, 11  # sizes of letters
 GREY = "#555555"
@@ -23,11 +25,12 @@ class Picture(NamedTuple):
     svg: bytes
 
 
-def headed(title: str, below: str, height: float = HEIGHT) -> Figure:
-    """An empty figure with a title and a line that explains it."""
+def headed(title: str, below: str, rows: int) -> Figure:
+    """An empty figure with a title and a line that explains it, lower than a slide if it has few rows."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+    height = max(min(AROUND + ROW * rows, HEIGHT), AROUND + LEAST_ROW * rows)
     layout = ConstrainedLayoutEngine(rect=(0.005, 0.01, 0.99, 0.99 - 0.87 / height))
     figure = Figure(figsize=(WIDTH, height), layout=layout, facecolor="white")
     figure.text(0.012, 1 - 0.17 / height, title, fontsize=LARGE, fontweight="bold", va="top", parse_math=False)

@@ -1,13 +1,20 @@
-"""The colours of heat maps: light is good, dark is bad. They differ in lightness, which everybody sees."""
+"""The colours of heat maps: light is good, dark is bad. They differ in lightness, which everybody sees.
+
+Middle tones are left out: neither black nor white letters are easy to read on them.
+"""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 
-STOPS = ("#fff8dc", "#d3e8c4", "#86c5bd", "#3f93b9", "#2b5a9b", "#1b2358")
-CAP = 10.0  # beyond it everything is as dark
-STEPS = 24  # of a table; a figure is smooth
-TICKS = (1.0, 1.5, 2.0, 3.0, 5.0, CAP)
+CAP = 100.0  # beyond it everything is as dark
+STOPS = (
+    *((1.0, "#fffcee"), (1.5, "#e3eb9c"), (2.0, "#b4dc94"), (3.0, "#77c5a0"), (5.0, "#4aa3ab")),
+    *((5.0, "#2c629a"), (10.0, "#2b4287"), (30.0, "#2a1f60"), (CAP, "#140824")),
+)
+TICKS = tuple(dict.fromkeys(ratio for ratio, _ in STOPS))
+STEPS = 53  # of a table, so many that one of them begins at 5; a figure is smooth
 ABSENT = "#ececec"
 BLACK, WHITE = "#000000", "#ffffff"
 
@@ -17,6 +24,9 @@ def place(ratio: float) -> float:
     return math.log(min(max(ratio, 1.0), CAP)) / math.log(CAP)
 
 
+PLACES = tuple(place(ratio) for ratio, _ in STOPS)
+
+
 def step(ratio: float) -> int:
     """The same in whole steps."""
     return round(place(ratio) * STEPS)
@@ -24,11 +34,11 @@ def step(ratio: float) -> int:
 
 def ground(place: float) -> str:
     """The colour at a place from 0 to 1."""
-    behind = min(int(place * (len(STOPS) - 1)), len(STOPS) - 2)
-    part = place * (len(STOPS) - 1) - behind
+    ahead = min(bisect_right(PLACES, place), len(STOPS) - 1)
+    part = (place - PLACES[ahead - 1]) / (PLACES[ahead] - PLACES[ahead - 1])
     mixed = (
         round((1 - part) * low + part * high)
-        for low, high in zip(_parts(STOPS[behind]), _parts(STOPS[behind + 1]), strict=True)
+        for low, high in zip(_parts(STOPS[ahead - 1][1]), _parts(STOPS[ahead][1]), strict=True)
     )
     return "#" + "".join(f"{each:02x}" for each in mixed)
 

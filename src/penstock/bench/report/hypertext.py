@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
 from penstock.bench.report import colours, sheets, wording
 from penstock.bench.report.canvas import Picture
+from penstock.bench.report.ratios import Ratios
 from penstock.bench.report.sheets import Entry, Sheet
 from penstock.bench.report.shown import About, Measured
 
 ENDING = {"measures": "Measures", "left-out": "Left out", "streams": "Streams", "made": "How it was made"}
 
 
-def as_html(boards: Sequence[Measured], streams: Sequence[About], pictures: Mapping[str, Sequence[Picture]]) -> str:
+def as_html(
+    boards: Sequence[Measured], streams: Sequence[About], pictures: Mapping[str, Mapping[str, Picture]], command: str
+) -> str:
     """All boards, then what holds for all of them."""
     contents = {board.board.key: board.board.title for board in boards} | ENDING
     parts = [
         *_head(contents),
-        *(part for board in boards for part in _board(board, pictures.get(board.board.key, ()))),
-        *_section("measures", ENDING["measures"], [*_sheet(sheets.rules())]),
-        *_section("left-out", ENDING["left-out"], [*_sheet(sheets.left_out())]),
-        *_section("streams", ENDING["streams"], [*_sheet(sheets.streams(streams)), _said(wording.BEGINNINGS)]),
-        *_section("made", ENDING["made"], [*_made()]),
+        *(part for board in boards for part in _board(board, pictures.get(board.board.key, {}))),
+        *_section("measures", ENDING["measures"], [*_table(sheets.rules())]),
+        *_section("left-out", ENDING["left-out"], [*_table(sheets.left_out())]),
+        *_section("streams", ENDING["streams"], [*_table(sheets.streams(streams)), _said(wording.BEGINNINGS)]),
+        *_section("made", ENDING["made"], [*_made(command)]),
         f"</main>\n<script>\n{_text('page.js')}</script>\n</body>\n</html>",
     ]
     return "\n".join(parts) + "\n"
@@ -42,16 +45,33 @@ def _head(contents: Mapping[str, str]) -> Iterator[str]:
     yield f'<nav aria-label="Contents"><ul>\n{"".join(links)}\n</ul></nav>'
 
 
-def _board(board: Measured, pictures: Sequence[Picture]) -> Iterator[str]:
-    told = board.board
-    shown = [each for each in pictures if each.name in (f"{told.key}-standings", f"{told.key}-promises")]
-    inner = [_said(told.about), _said(wording.facts(board)), *_sheet(sheets.standings(board, board.leading))]
-    inner += [*map(_picture, shown), *_sheet(sheets.side_by_side(board))]
-    inner.append('<div class="measures">')
+def _board(board: Measured, pictures: Mapping[str, Picture]) -> Iterator[str]:
+    inner = [_said(board.board.about), _said(wording.facts(board))]
+    inner += _alone(board) if board.alone else _compared(board, pictures)
+    return _section(board.board.key, board.board.title, inner)
+
+
+def _alone(board: Measured) -> Iterator[str]:
+    yield _said(wording.alone(board))
+    yield from _measures(board, sheets.errors_by_stream)
+
+
+def _compared(board: Measured, pictures: Mapping[str, Picture]) -> Iterator[str]:
+    yield from _sheet(sheets.standings(board, board.leading))
+    yield from (_picture(pictures[of]) for of in ("standings", "promises") if of in pictures)
+    yield from _sheet(sheets.side_by_side(board))
+    yield from _measures(board, sheets.by_stream)
+    yield _key()
+
+
+def _measures(board: Measured, sheet: Callable[[Measured, Ratios], Sheet]) -> Iterator[str]:
+    """A table for every measure, of which the script shows one at a time."""
+    yield '<div class="measures">'
     for measure, ratios in board.by_measure.items():
-        inner.append(f'<section class="measure" data-name="{escape(measure)}">')
-        inner += [*_sheet(sheets.by_stream(board, ratios)), "</section>"]
-    return _section(told.key, told.title, [*inner, "</div>", _key()])
+        yield f'<section class="measure" data-name="{escape(measure)}">'
+        yield from _sheet(sheet(board, ratios))
+        yield "</section>"
+    yield "</div>"
 
 
 def _section(key: str, title: str, inner: Sequence[str]) -> Iterator[str]:
@@ -60,41 +80,48 @@ def _section(key: str, title: str, inner: Sequence[str]) -> Iterator[str]:
     yield "</section>"
 
 
-def _made() -> Iterator[str]:
-    yield f"<p><code>{escape(wording.COMMAND)}</code> {escape(wording.ALIKE)}</p>"
+def _made(command: str) -> Iterator[str]:
+    yield f"<p><code>{escape(command)}</code> {escape(wording.ALIKE)}</p>"
     yield _said(wording.SIMULATED)
 
 
 def _sheet(sheet: Sheet) -> Iterator[str]:
-    yield f'<h3>{escape(sheet.title)}</h3>\n<div class="wide" role="region" tabindex="0"'
-    yield f'aria-label="{escape(sheet.title)}"><table>\n<thead><tr>'
-    for name in sheet.head:
-        yield f'<th scope="col"{_side(name, sheet)}>{escape(name)}</th>'
+    yield f"<h3>{escape(sheet.title)}</h3>"
+    yield from _table(sheet)
+
+
+def _table(sheet: Sheet) -> Iterator[str]:
+    yield f'<div class="wide" role="region" tabindex="0" aria-label="{escape(sheet.title)}"><table>\n<thead><tr>'
+    yield from (f'<th scope="col"{_side(name, sheet)}>{_breakable(name)}</th>' for name in sheet.head)
     yield "</tr></thead>"
     for group in sheet.groups:
         yield "<tbody>"
         yield from (_row(row, sheet) for row in group)
         yield "</tbody>"
     yield "</table></div>"
-    yield from map(_said, sheet.notes)
+    yield from map(_said, filter(None, (sheet.beside, *sheet.notes)))
 
 
 def _row(row: Sequence[Entry], sheet: Sheet) -> str:
-    """The first name in a row is its header."""
-    header = next((i for i, entry in enumerate(row) if entry.name), 0)
     places = [
         f'<th scope="row"{_side(name, sheet)}>{_entry(entry)}</th>'
-        if i == header
+        if name == sheet.header
         else f"<td{_side(name, sheet, entry)}>{_entry(entry)}</td>"
-        for i, (name, entry) in enumerate(zip(sheet.head, row, strict=True))
+        for name, entry in zip(sheet.head, row, strict=True)
     ]
     return f"<tr>{''.join(places)}</tr>"
 
 
+def _breakable(name: str) -> str:
+    """A heading that may go on below an underscore, or long names would make wide columns of short numbers."""
+    return escape(name).replace("_", "_<wbr>")
+
+
 def _side(name: str, sheet: Sheet, entry: Entry | None = None) -> str:
-    """The class of a place: words stand left, shades have a colour."""
-    shade = f"s{colours.step(entry.shade)}" if entry and entry.shade is not None else ""
-    classes = " ".join(filter(None, ["word" if name in sheet.words else "", shade]))
+    """The class of a place: headers stay in sight, words stand left, sentences have several lines, shades a colour."""
+    kinds = {"head": name == sheet.header, "word": name in sheet.words, "sentence": name in sheet.sentences}
+    shade = [f"s{colours.step(entry.shade)}"] if entry and entry.shade is not None else []
+    classes = " ".join([kind for kind, it_is in kinds.items() if it_is] + shade)
     return f' class="{classes}"' if classes else ""
 
 
@@ -106,8 +133,13 @@ def _entry(entry: Entry) -> str:
 
 
 def _picture(picture: Picture) -> str:
+    """As wide as the page. Whoever opens what is below sees it as large as it was drawn; see the style sheet."""
     source = b64encode(picture.svg).decode("ascii")
-    return f'<figure><img alt="{escape(picture.seen)}" src="data:image/svg+xml;base64,{source}"></figure>'
+    seen = escape(picture.seen)
+    return (
+        f'<figure><div><img alt="{seen}" src="data:image/svg+xml;base64,{source}"></div>'
+        f"<details><summary>Full size, and in words</summary><p>{seen}</p></details></figure>"
+    )
 
 
 def _key() -> str:

@@ -17,7 +17,10 @@ HEAD = (
 
 
 def as_csv(boards: Sequence[Measured]) -> str:
-    """One row for each board, stream, promise, mechanism and measure; what was not run has none."""
+    """One row for each board, stream, promise, mechanism and measure; what was not run has none.
+
+    A mechanism that is alone on a board has errors, and no ratios.
+    """
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(HEAD)
@@ -35,6 +38,7 @@ def _rows(board: Measured, ratios: Ratios) -> Iterator[list[object]]:
                 continue
             mean = ratios.errors.mean(cell, mechanism)
             figures = [f"{figure:.{DIGITS}g}" for figure in (*mean[:3], *ratio[:3])]
+            figures[3:] = [""] * 3 if board.alone else figures[3:]
             promise = cell.promise.law, cell.promise.epsilon, cell.promise.window
             yield [
                 board.board.key,

@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from penstock.bench.report.canvas import HEIGHT, MIDDLE, Picture, headed, picture
+from penstock.bench.report.canvas import MIDDLE, Picture, headed, picture
 from penstock.bench.report.heat import Panel, draw, key
 from penstock.bench.report.ratios import Ratios
 from penstock.bench.report.shown import ALL, Measured, cells_of, length, whole
 from penstock.bench.report.wording import STAND_INS, ratio, several, title
 from penstock.bench.summary import Cell
 
-ROW = 0.22  # inches, at least
 SCALE = "times the error of the best of each cell, geometric mean over"
 
 
@@ -24,7 +23,7 @@ def by_stream(board: Measured, ratios: Ratios) -> Picture:
     panels += [_streams(ratios, rows) for rows in (_wholes(board, ratios, group) for group in board.by_bins) if rows]
     heights = [len(panel.rows) for panel in panels]
     over = several(len({cell.promise for cell in ratios.cells}), "promise")
-    figure = headed(title(board, ratios.measure), f"{SCALE} {over}", max(HEIGHT, 2.4 + ROW * sum(heights)))
+    figure = headed(title(board, ratios.measure), f"{SCALE} {over}", sum(heights))
     drawn = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     for axes, panel in zip(drawn, panels, strict=True):
         draw(axes, panel)
@@ -66,14 +65,14 @@ def by_promise(board: Measured) -> Picture:
     asked = [(varied, streams) for varied in _varied(ratios) for streams in board.by_bins]
     found = ((_promises(ratios, *each), *each) for each in asked)
     shown = [each for each in found if each[0].columns]
-    figure = headed(title(board, ratios.measure), f"{SCALE} streams")
+    figure = headed(title(board, ratios.measure), f"{SCALE} streams", len(ratios.mechanisms))
     widths = [len(panel.columns) for panel, *_ in shown]
     drawn = figure.subplots(1, len(shown), sharey=True, width_ratios=widths, squeeze=False)[0]
     for axes, (panel, varied, streams) in zip(drawn, shown, strict=True):
         draw(axes, panel)
         bins = "one bin" if board.about(streams[0]).bins == 1 else "several bins"
-        axes.set_title(bins, fontsize=MIDDLE, fontweight="bold")
-        axes.set_xlabel(varied.name, fontsize=MIDDLE)
+        axes.set_title(f"{bins}\n{varied.name}", fontsize=MIDDLE, fontweight="bold")
+        axes.tick_params(labeltop=True, labelbottom=False)
     key(figure, list(drawn), _note(board))
     return picture(f"{board.board.key}-promises", _seen(board, ratios, "promise"), figure)
 

@@ -10,32 +10,57 @@ from penstock.bench.report.sheets import Entry, Sheet
 from penstock.bench.report.shown import About, Measured
 
 SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>|#"} | {"\n": " ", "\r": " "})
-IN_CODE = str.maketrans({"`": "'", "|": "\\|", "\n": " ", "\r": " "})
+IN_CODE = str.maketrans({"`": "'", "\n": " ", "\r": " "})
 
 
-def as_markdown(boards: Sequence[Measured], streams: Sequence[About], pictures: Mapping[str, Sequence[Picture]]) -> str:
+def as_markdown(
+    boards: Sequence[Measured], streams: Sequence[About], pictures: Mapping[str, Mapping[str, Picture]], command: str
+) -> str:
     """All boards, then what holds for all of them."""
     parts = [f"# {wording.TITLE}", _plain(wording.INTRODUCTION)]
     for board in boards:
-        parts += _board(board, pictures.get(board.board.key, ()))
+        parts += _board(board, pictures.get(board.board.key, {}))
     for sheet in (sheets.rules(), sheets.left_out(), sheets.streams(streams)):
         parts += [f"## {sheet.title}", *_sheet(sheet)]
     parts += [_plain(wording.BEGINNINGS), "## How it was made"]
-    parts += [f"`{wording.COMMAND}` {wording.ALIKE}"]
+    parts += [f"{_code(command)} {wording.ALIKE}"]
     return "\n\n".join([*parts, _plain(wording.SIMULATED)]) + "\n"
 
 
-def _board(board: Measured, pictures: Sequence[Picture]) -> Iterator[str]:
+def _board(board: Measured, pictures: Mapping[str, Picture]) -> Iterator[str]:
     yield f"## {_plain(board.board.title)}"
     yield _plain(board.board.about)
     yield _plain(wording.facts(board))
-    tables = [sheets.standings(board, board.leading), sheets.side_by_side(board)]
-    tables += [sheets.by_stream(board, ratios) for ratios in board.by_measure.values()]
-    for sheet in tables:
-        yield f"### {_plain(sheet.title)}"
-        yield from _sheet(sheet)
-    for each in pictures:
-        yield f"![{_plain(each.seen)}]({each.name}.png)"
+    yield from _alone(board) if board.alone else _compared(board, pictures)
+
+
+def _alone(board: Measured) -> Iterator[str]:
+    yield _plain(wording.alone(board))
+    for ratios in board.by_measure.values():
+        yield from _titled(sheets.errors_by_stream(board, ratios))
+
+
+def _compared(board: Measured, pictures: Mapping[str, Picture]) -> Iterator[str]:
+    """The standings, and what is to be seen at once; then all tables, and what is to be seen besides."""
+    first, *others = board.by_measure
+    yield from _titled(sheets.standings(board, board.leading))
+    yield from (_picture(pictures[of]) for of in ("standings", first) if of in pictures)
+    yield from _titled(sheets.side_by_side(board))
+    for ratios in board.by_measure.values():
+        yield from _titled(sheets.by_stream(board, ratios))
+    linked = [f"[{_plain(of)}]({pictures[of].name}.png)" for of in others if of in pictures]
+    if linked:
+        yield f"Heat maps by other measures: {', '.join(linked)}."
+    yield from (_picture(pictures[of]) for of in ("promises",) if of in pictures)
+
+
+def _picture(picture: Picture) -> str:
+    return f"![{_plain(picture.seen)}]({picture.name}.png)"
+
+
+def _titled(sheet: Sheet) -> Iterator[str]:
+    yield f"### {_plain(sheet.title)}"
+    yield from _sheet(sheet)
 
 
 def _sheet(sheet: Sheet) -> Iterator[str]:
@@ -53,8 +78,13 @@ def _line(entries: Iterator[str]) -> str:
 
 
 def _entry(entry: Entry) -> str:
-    text = f"`{entry.text.translate(IN_CODE)}`" if entry.name else _plain(entry.text)
-    return (f"**{text}**" if entry.strong else text) + entry.mark + _plain(entry.beside)
+    """Without what has less weight: there is no room for it."""
+    text = _code(entry.text).replace("|", "\\|") if entry.name else _plain(entry.text)
+    return (f"**{text}**" if entry.strong else text) + entry.mark
+
+
+def _code(text: str) -> str:
+    return f"`{text.translate(IN_CODE)}`"
 
 
 def _plain(text: str) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from penstock.bench.boards import LEFT_OUT
 from penstock.bench.metrics import RULES
 from penstock.bench.report.ratios import Ratios
 from penstock.bench.report.shown import DAGGER, STAND_IN, About, Measured, cells_of, whole
-from penstock.bench.report.wording import MEANING, NOTHING, SHORT, STAND_INS, ratio, share
-from penstock.bench.summary import Standing
+from penstock.bench.report.wording import MEANING, NOTHING, SHORT, STAND_INS, error, ratio, share
+from penstock.bench.summary import Cell, Standing
 
 
 class Entry(NamedTuple):
@@ -25,13 +25,25 @@ class Entry(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """A table. Rows come in groups; the columns that ``words`` names are words, the others numbers."""
+    """A table. Rows come in groups; the columns that ``words`` names are words, the others numbers.
+
+    ``sentences`` are those of the words that may be broken into lines. ``beside`` says what has less weight.
+    """
 
     title: str
     head: Sequence[str]
     groups: Sequence[Sequence[Sequence[Entry]]]
     words: Sequence[str]
     notes: Sequence[str] = ()
+    sentences: Sequence[str] = ()
+    beside: str = ""
+
+    @property
+    def header(self) -> str:
+        """The column that names the rows."""
+        rows = (row for group in self.groups for row in group)
+        named = (name for row in rows for name, entry in zip(self.head, row, strict=True) if entry.name)
+        return next(named, self.head[0])
 
 
 def standings(board: Measured, ratios: Ratios) -> Sheet:
@@ -84,17 +96,45 @@ def side_by_side(board: Measured) -> Sheet:
 
 def by_stream(board: Measured, ratios: Ratios) -> Sheet:
     """Ratios of every mechanism on every stream: the mean over the promises, and the worst."""
-    groups = [[_stream(board, ratios, stream) for stream in group] for group in board.by_bins]
-    notes = ["Mean over the promises / worst. Bold: the best of a row."]
-    notes += [STAND_INS] * board.marks(board.streams)
-    return Sheet(f"By stream: {_called(ratios)}", ("stream", "bins", *ratios.mechanisms), groups, ("stream",), notes)
+    head, groups = ("stream", "bins", *ratios.mechanisms), _grouped(board, ratios, _ratios)
+    notes = ["Mean over the promises. Bold: the best of a row.", *_stand_ins(board)]
+    title = f"By stream: {_called(ratios)}"
+    return Sheet(title, head, groups, ("stream",), notes, beside="Behind the stroke: the worst of the promises.")
 
 
-def _stream(board: Measured, ratios: Ratios, stream: str) -> list[Entry]:
+def errors_by_stream(board: Measured, ratios: Ratios) -> Sheet:
+    """Mean errors of a mechanism that is alone, on every stream under every promise."""
+    promises = dict.fromkeys(str(cell.promise) for cell in ratios.cells)
+    groups = _grouped(board, ratios, _errors)
+    return Sheet(
+        f"Mean errors: {_called(ratios)}", ("stream", "bins", *promises), groups, ("stream",), _stand_ins(board)
+    )
+
+
+def _grouped(board: Measured, ratios: Ratios, found: Callable[[Ratios, str], list[Entry]]) -> list[list[list[Entry]]]:
+    """What is found of each stream, behind its name and its bins; those of one bin come first."""
+    return [
+        [
+            [
+                Entry(stream, name=True, mark=board.mark(stream)),
+                Entry(str(board.about(stream).bins)),
+                *found(ratios, stream),
+            ]
+            for stream in group
+        ]
+        for group in board.by_bins
+    ]
+
+
+def _stand_ins(board: Measured) -> list[str]:
+    return [STAND_INS] * board.marks(board.streams)
+
+
+def _ratios(ratios: Ratios, stream: str) -> list[Entry]:
     cells = cells_of(ratios, [stream])
     means = [ratios.mean(cells, mechanism) for mechanism in ratios.mechanisms]
     best = ratio(min((mean for mean in means if mean is not None), default=None))
-    entries = [Entry(stream, name=True, mark=board.mark(stream)), Entry(str(board.about(stream).bins))]
+    entries = []
     for mechanism, mean in zip(ratios.mechanisms, means, strict=True):
         if mean is None:
             entries.append(Entry(NOTHING))
@@ -102,6 +142,15 @@ def _stream(board: Measured, ratios: Ratios, stream: str) -> list[Entry]:
         worst = max(ratios.over(cells, mechanism))
         entries.append(Entry(ratio(mean), f" / {ratio(worst)}", strong=ratio(mean) == best, shade=mean))
     return entries
+
+
+def _errors(ratios: Ratios, stream: str) -> list[Entry]:
+    (mechanism,) = ratios.mechanisms
+    cells = (Cell(stream, promise) for promise in dict.fromkeys(cell.promise for cell in ratios.cells))
+    return [
+        Entry(error(ratios.errors.mean(cell, mechanism).value) if ratios.at(cell, mechanism) else NOTHING)
+        for cell in cells
+    ]
 
 
 def streams(told: Sequence[About]) -> Sheet:
@@ -118,19 +167,20 @@ def streams(told: Sequence[About]) -> Sheet:
         for name in dict.fromkeys(whole(each.name) for each in told)
     ]
     notes = [STAND_INS] * any(each.origin == STAND_IN for each in told)
-    return Sheet("Streams", ("stream", "bins", "units", "origin", "what it is"), [rows], _STREAM_WORDS, notes)
-
-
-_STREAM_WORDS = ("stream", "origin", "what it is")
+    head, words = ("stream", "bins", "units", "origin", "what it is"), ("stream", "origin", "what it is")
+    return Sheet("Streams", head, [rows], words, notes, words[-1:])
 
 
 def rules() -> Sheet:
     """What every measure is."""
-    rows = [[Entry(measure, name=True), Entry(rule)] for measure, rule in RULES.items()]
-    return Sheet("Measures", ("measure", "what it is"), [rows], ("measure", "what it is"))
+    return _explained("Measures", ("measure", "what it is"), RULES)
 
 
 def left_out() -> Sheet:
     """Mechanisms that are on no board, or not on all, and why."""
-    rows = [[Entry(key, name=True), Entry(why)] for key, why in LEFT_OUT.items()]
-    return Sheet("Left out", ("mechanism", "because it"), [rows], ("mechanism", "because it"))
+    return _explained("Left out", ("mechanism", "because it"), LEFT_OUT)
+
+
+def _explained(title: str, head: tuple[str, str], told: Mapping[str, str]) -> Sheet:
+    rows = [[Entry(key, name=True), Entry(sentence)] for key, sentence in told.items()]
+    return Sheet(title, head, [rows], head, sentences=head[-1:])

@@ -50,6 +50,11 @@ class Measured:
         self.streams = list(dict.fromkeys(what.stream for what in shown.outcomes))
 
     @property
+    def alone(self) -> bool:
+        """Whether one mechanism was run and no other, so that there is nothing to compare."""
+        return len(self.leading.mechanisms) == 1
+
+    @property
     def leading(self) -> Ratios:
         """The ratios by the measure that counts above all."""
         return next(iter(self.by_measure.values()))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.bench.report.canvas import GREY, HEIGHT, MIDDLE, Picture, headed, picture
+from penstock.bench.report.canvas import GREY, MIDDLE, Picture, headed, picture
 from penstock.bench.report.heat import PLAIN
 from penstock.bench.report.shown import Measured
 from penstock.bench.report.wording import ratio, several, title
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 BLUE, PALE = "#1b4f8f", "#9fc3dd"
 PARTS = (10, 90)  # per cent of the cells
-ROW = 0.28  # inches, at least
 NUMBER: dict[str, Any] = {"va": "center_baseline", "fontsize": MIDDLE}
 
 
@@ -26,9 +25,8 @@ def standings(board: Measured) -> Picture:
     ratios = board.leading
     figure = headed(
         title(board, ratios.measure),
-        f"times the error of the best; point: geometric mean of {several(len(ratios.cells), 'cell')},"
-        f" bar: {PARTS[0]} to {PARTS[1]} % of them",
-        max(HEIGHT, 2 + ROW * len(ratios.mechanisms)),
+        f"point: geometric mean of {several(len(ratios.cells), 'cell')}, bar: {PARTS[0]} to {PARTS[1]} % of them",
+        len(ratios.mechanisms),
     )
     axes = figure.subplots()
     means = np.array([standing.ratio for standing in ratios.standings])
@@ -56,6 +54,7 @@ def _draw(axes: Axes, means: Floats, spans: Floats) -> None:
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if highest < 1000 else (1,)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.minorticks_off()
+    axes.set_xlabel("times the error of the best, log scale", fontsize=MIDDLE, color=GREY)
     axes.tick_params(axis="x", labelsize=MIDDLE, length=0)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color="#dddddd", linewidth=0.8)

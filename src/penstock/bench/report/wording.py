@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from penstock.bench.report.shown import DAGGER, Measured
+from penstock.bench.report.shown import DAGGER, Measured, length, whole
 from penstock.bench.summary import FLOOR, NEAR
 
 NOTHING = "–"  # was not run, or makes no sense
@@ -17,7 +17,6 @@ SHORT = {
     "range_relative": "relative error of ranges of bins",
     "requests": "error of ranges of values",
 }
-COMMAND = "penstock bench leaderboard"
 TITLE = "Leaderboard of mechanisms"
 INTRODUCTION = (
     "Every mechanism on every stream, under the same promises. A cell is a stream under a promise. In each cell errors"
@@ -49,6 +48,11 @@ def ratio(figure: float | None) -> str:
     return f"{figure:.{2 if figure < 9.995 else 1 if figure < 99.95 else 0}f}"
 
 
+def error(figure: float) -> str:
+    """An error in three digits or so, however small."""
+    return ratio(figure) if figure >= 1 else f"{figure:.3g}"
+
+
 def share(part: float) -> str:
     """A part of all cells."""
     return f"{part:.0%}".replace("%", " %")
@@ -66,12 +70,28 @@ def facts(board: Measured) -> str:
     seeds = board.seeds
     which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     kept = "no promise was broken" if board.fullest <= 1 else "A PROMISE WAS BROKEN"
-    made_up = sum(bool(board.mark(stream)) for stream in board.streams)
-    stand_ins = f" ({made_up} of them stand-ins{DAGGER})" if made_up else ""
     return (
-        f"{several(len(ratios.mechanisms), 'mechanism')}, {several(len(board.streams), 'stream')}{stand_ins},"
-        f" {several(promises, 'promise')}, {which}. The fullest window of all runs spent {board.fullest:.3g} of its"
-        f" epsilon: {kept}."
+        f"{several(len(ratios.mechanisms), 'mechanism')}, {_streams(board)}, {several(promises, 'promise')}, {which}."
+        f" The fullest window of all runs spent {board.fullest:.3g} of its epsilon: {kept}."
+    )
+
+
+def _streams(board: Measured) -> str:
+    """How many streams; beginnings of one are one, of several lengths."""
+    streams, lengths = ({part(stream) for stream in board.streams} for part in (whole, length))
+    made_up = {whole(stream) for stream in board.streams if board.mark(stream)}
+    stand_ins = f" ({len(made_up)} of them stand-ins{DAGGER})" if made_up else ""
+    varied = f", {len(lengths)} lengths" if len(lengths) > 1 else ""
+    return f"{several(len(streams), 'stream')}{stand_ins}{varied}"
+
+
+def alone(board: Measured) -> str:
+    """Why there are no ratios, and what else is known of the only mechanism."""
+    only = board.leading.standings[0]
+    name = only.mechanism + board.told(only.mechanism)
+    return (
+        f"Only {name} was run, and there is nothing to compare it with: these are errors, not ratios. In the mean a"
+        f" window has {only.publications:.1f} releases and spends {only.used:.2f} of its epsilon."
     )
 
 

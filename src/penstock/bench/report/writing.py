@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.bench.report import maps, spans
@@ -15,17 +15,27 @@ from penstock.drawing import require_drawable
 from penstock.errors import BadInput
 
 
-def write(folder: Path, boards: Sequence[Shown], streams: Sequence[About], *, figures: bool = True) -> list[Path]:
-    """A document, a page, a table of all figures, and figures if wanted. The same input gives the same bytes."""
+def write(
+    folder: Path,
+    boards: Sequence[Shown],
+    streams: Sequence[About],
+    *,
+    figures: bool = True,
+    command: str = "penstock bench leaderboard",
+) -> list[Path]:
+    """A document, a page, a table of all figures, and figures if wanted. The same input gives the same bytes.
+
+    ``command`` is what the report says it was written by.
+    """
     _prepare(folder, figures=figures)
     measured = [Measured(shown, streams) for shown in boards]
-    pictures = {board.board.key: list(_pictures(board)) for board in measured} if figures else {}
+    pictures = {board.board.key: _pictures(board) for board in measured if figures}
     contents = {
-        "leaderboard.md": as_markdown(measured, streams, pictures).encode(),
+        "leaderboard.md": as_markdown(measured, streams, pictures, command).encode(),
         "leaderboard.csv": as_csv(measured).encode(),
-        "report.html": as_html(measured, streams, pictures).encode(),
+        "report.html": as_html(measured, streams, pictures, command).encode(),
     }
-    for each in (picture for drawn in pictures.values() for picture in drawn):
+    for each in (picture for drawn in pictures.values() for picture in drawn.values()):
         contents |= {f"{each.name}.png": each.png, f"{each.name}.svg": each.svg}
     for name, content in contents.items():
         (folder / name).write_bytes(content)
@@ -42,7 +52,9 @@ def _prepare(folder: Path, *, figures: bool) -> None:
         require_drawable(folder / "figure.svg")
 
 
-def _pictures(board: Measured) -> Iterator[Picture]:
-    yield spans.standings(board)
-    yield from (maps.by_stream(board, ratios) for ratios in board.by_measure.values())
-    yield maps.by_promise(board)
+def _pictures(board: Measured) -> dict[str, Picture]:
+    """Figures by what they are of: the standings, a measure, or the promises. Who is alone is not drawn."""
+    if board.alone:
+        return {}
+    heat = {measure: maps.by_stream(board, ratios) for measure, ratios in board.by_measure.items()}
+    return {"standings": spans.standings(board), **heat, "promises": maps.by_promise(board)}
