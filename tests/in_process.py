@@ -6,9 +6,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeVar
 from unittest import mock
 
+import typer.main
 from hypothesis import strategies as st
 
 import penstock as ps
@@ -18,6 +20,8 @@ from penstock.types import Ints
 
 T = TypeVar("T")
 
+put_together = lru_cache(typer.main.get_command)  # once: it takes longer than most commands do
+
 
 def command(*arguments: object, stdin: str | bytes = "") -> tuple[int, str, str]:
     """``penstock``, in this process: its exit code, its standard output, its standard error."""
@@ -26,6 +30,7 @@ def command(*arguments: object, stdin: str | bytes = "") -> tuple[int, str, str]
     with (
         mock.patch.object(sys, "argv", ["penstock", *map(str, arguments)]),
         mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(data))),
+        mock.patch.object(typer.main, "get_command", put_together),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):

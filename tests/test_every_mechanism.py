@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import penstock as ps
-from penstock.cli.main import app
+from in_process import penstock
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
 from penstock.store import Archive
 from penstock.store.verify import verify
@@ -46,8 +45,8 @@ def run(rows: int, mechanism: str, law: tuple[str, ...]) -> bytes:
         [[t, user] for t, here in enumerate(stream.presence or [], 1) for user in here],
     )
     told = ["--input", "counts.csv", "--output", "out.csv", "--store", "db"]
-    result = CliRunner().invoke(app, ["run", *told, "--mechanism", mechanism, *law])
-    assert result.exit_code == 0, result.output
+    code, output = penstock("run", *told, "--mechanism", mechanism, *law)
+    assert code == 0, output
     return Path("out.csv").read_bytes()
 
 

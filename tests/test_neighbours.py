@@ -186,8 +186,8 @@ def test_every_mechanism_holds_on_any_neighbours(mechanism: type[Mechanism], kin
         subject, other = Subject(mechanism, pair.model), Stream(pair.other, presence=pair.one.presence)
         replay(subject, record(subject, pair.one, seed), other)
         replay(subject, record(subject, other, seed), pair.one)
-        weigh(subject, pair.one, pair.other, seed)
-        weigh(subject, other, pair.one.counts, seed)
+        weigh(subject, pair.one, [pair.other], seed)
+        weigh(subject, other, [pair.one.counts], seed)
 
     holds()
 

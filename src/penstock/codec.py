@@ -20,6 +20,8 @@ from penstock.errors import BadState
 MAGIC = b"PNSTK"
 VERSION = 1
 DAMAGED = BadState("the saved state is damaged; restore it from a good copy.")
+PLAIN = frozenset({type(None), bool, str, float})  # types that JSON keeps as they are
+LARGEST = 2**53  # beyond it other readers of JSON lose digits
 HEADER = struct.Struct("<5sBQ")  # magic, version, length of the outline
 
 
@@ -45,11 +47,13 @@ def decode(data: bytes) -> Any:
 
 
 def _outline(value: Any, buffers: list[bytes]) -> Any:
+    if type(value) in PLAIN or (type(value) is int and -LARGEST < value < LARGEST):  # as most of a state is
+        return value
     match value:
         case None | bool() | str() | float():
             return value
         case int():
-            return value if abs(value) < 2**53 else {"int": str(value)}
+            return value if abs(value) < LARGEST else {"int": str(value)}
         case Epsilon():
             return {"epsilon": value.nano}
         case Fraction():
@@ -74,6 +78,8 @@ def _outline_of_array(array: NDArray[Any], buffers: list[bytes]) -> Any:
 
 
 def _restored(outline: Any, buffers: memoryview) -> Any:
+    if type(outline) is int or type(outline) in PLAIN:
+        return outline
     match outline:
         case list():
             return [_restored(item, buffers) for item in outline]
@@ -89,6 +95,4 @@ def _restored(outline: Any, buffers: memoryview) -> Any:
             return np.frombuffer(buffers[start : start + length], np.dtype(dtype)).reshape(shape).copy()
         case {"dict": dict(items)}:
             return {key: _restored(item, buffers) for key, item in items.items()}
-        case dict():
-            raise DAMAGED
-    return outline
+    raise DAMAGED

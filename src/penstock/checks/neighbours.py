@@ -7,9 +7,10 @@ the two streams apart by more than what was paid for the units in which they dif
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import cycle
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,13 +18,16 @@ from penstock.charges import Fact, Point, Span
 from penstock.checks.replay import NoNoise, described
 from penstock.checks.subject import Subject
 from penstock.checks.witness import Witness
+from penstock.desk import Question
 from penstock.epsilon import Epsilon
 from penstock.errors import CheckFailed
 from penstock.models import MContext, PrivacyModel
-from penstock.noise import SimulationNoise
+from penstock.noise import Noise, SimulationNoise
 from penstock.streams import Stream
 from penstock.transcript import Player, Recorder
 from penstock.types import LARGEST_COUNT, Ints, Release
+
+T = TypeVar("T")
 
 RANDOM_NEIGHBOURS = 1
 ROUNDING = 1e-4  # of a loss, where threshold noise is summed over
@@ -48,8 +52,7 @@ def same_on_neighbours(subject: Subject) -> None:
 def no_answer_moves_further(subject: Subject) -> None:
     """Answers are what was asked, true values move by their sensitivity at most, and no more is told than was paid."""
     for seed, stream in enumerate(subject.streams()):
-        for neighbour in neighbours(subject, stream, np.random.default_rng(seed)):
-            weigh(subject, stream, neighbour, seed)
+        weigh(subject, stream, list(neighbours(subject, stream, np.random.default_rng(seed))), seed)
 
 
 def record(subject: Subject, stream: Stream, seed: int) -> Recorded:
@@ -71,16 +74,30 @@ def replay(subject: Subject, recorded: Recorded, neighbour: Stream) -> None:
     subject.require(same, "with the same answers the same is released on a neighbouring stream")
 
 
-def weigh(subject: Subject, stream: Stream, neighbour: Ints, seed: int) -> None:
-    """Run the stream before a witness who knows the neighbour, and believes nobody."""
-    charges = list[Fact]()
-    witness = Witness(SimulationNoise(seed), subject.model, stream.counts, neighbour, distrust=True)
-    subject.run(stream, witness, answers=witness.answer, journal=charges.append)
+def weigh(subject: Subject, stream: Stream, others: Sequence[Ints], seed: int) -> None:
+    """Run the stream before witnesses each of whom knows one neighbour, and believes nobody."""
+    charges, witnesses = list[Fact](), list[Witness]()
+    noise: Noise = SimulationNoise(seed)
+    for neighbour in others:  # every one passes on to the next what is drawn
+        noise = Witness(noise, subject.model, stream.counts, neighbour, distrust=True)
+        witnesses.append(noise)
+
+    def answer(question: Question, compute: Callable[[], T]) -> T:
+        for witness in witnesses:
+            compute = partial(witness.answer, question, compute)
+        return compute()
+
+    subject.run(stream, noise, answers=answer, journal=charges.append)
+    for neighbour, witness in zip(others, witnesses, strict=True):
+        judge(subject, witness, np.flatnonzero((stream.counts != neighbour).any(axis=1)) + 1, charges)
+
+
+def judge(subject: Subject, witness: Witness, units: Ints, charges: list[Fact]) -> None:
+    """Whether what a witness has heard of a stream and a neighbour that differ in these units keeps the law."""
     for move in witness.moves:
         kept = move.moved <= move.allowed
         subject.require(kept, f"what is asked by {move.verb} at t={move.t} moves by its sensitivity at most")
-    units = {int(t) + 1 for t in np.flatnonzero((stream.counts != neighbour).any(axis=1))}
-    told, paid = abs(witness.loss), float(paid_for(units, charges))
+    told, paid = abs(witness.loss), float(paid_for(set(units.tolist()), charges))
     subject.require(told <= paid * (1 + ROUNDING), f"a neighbour is told from it by {paid} at most, which was paid")
 
 

@@ -17,13 +17,13 @@ from penstock.checks.subject import Subject
 from penstock.codec import encode
 from penstock.desk import Question
 from penstock.errors import CheckFailed
-from penstock.mechanisms.base import Mechanism
+from penstock.mechanisms.base import Mechanism, State
 from penstock.noise import SimulationNoise
 from penstock.queries import Query
 from penstock.sealing import new_key
 from penstock.streams import Stream
 from penstock.transcript import Player, Recorder
-from penstock.types import Ints, Snapshot
+from penstock.types import Ints, Release, Snapshot
 
 
 def described(question: Question) -> bytes:
@@ -66,31 +66,32 @@ def non_interference(subject: Subject) -> None:
         rng = np.random.default_rng(seed)
         recorder = Recorder()
         mechanism = subject.start(SimulationNoise(seed), answers=recorder)
+        after = mechanism.save(key)
         for snapshot in stream:
-            before = mechanism.save(key)
+            before = after
             recorder.tape.clear()
             release = subject.step(mechanism, snapshot)
+            after = mechanism.save(key)
             tape = [(described(question), answer) for question, answer in recorder.tape]
             otherwise = CheckFailed(f"at t={snapshot.t}, on other counts, the mechanism asks something else.")
             for counts in _other_counts(subject, stream, snapshot.t, rng):
-                other = subject.possible(counts, snapshot.present)
                 player = Player(tape, described, otherwise)
                 twin = subject.start(NoNoise(), answers=player)
                 twin.load(before, key)
-                _require_same_step(subject, twin, Snapshot(snapshot.t, other, snapshot.present), mechanism)
+                other = Snapshot(snapshot.t, subject.possible(counts, snapshot.present), snapshot.present)
+                _require_same_step(subject, twin, other, release, after)
                 subject.require(not player.tape, f"at t={snapshot.t} the same questions are asked on other counts")
             subject.require(release is mechanism.last, "a mechanism remembers what it released")
+
+
+def _require_same_step(subject: Subject, twin: Mechanism, snapshot: Snapshot, release: Release, after: State) -> None:
+    same = subject.step(twin, snapshot).same_as(release)
+    subject.require(same, f"the release at t={snapshot.t} depends on the paid answers only")
+    same = twin.save().public == after.public
+    subject.require(same, f"the state after t={snapshot.t} depends on the paid answers only")
 
 
 def _other_counts(subject: Subject, stream: Stream, t: int, rng: np.random.Generator) -> list[Ints]:
     """Empty, wild, and those of a neighbouring stream."""
     neighbour = subject.model.neighbouring(stream.counts, rng, stream.presence)
     return [np.zeros(stream.bins, np.int64), rng.integers(0, 2**40, stream.bins), neighbour[t - 1]]
-
-
-def _require_same_step(subject: Subject, twin: Mechanism, snapshot: Snapshot, original: Mechanism) -> None:
-    release = subject.step(twin, snapshot)
-    same = release.same_as(original.last)
-    subject.require(same, f"the release at t={snapshot.t} depends on the paid answers only")
-    same = twin.save().public == original.save().public
-    subject.require(same, f"the state after t={snapshot.t} depends on the paid answers only")
