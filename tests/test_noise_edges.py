@@ -210,6 +210,18 @@ def test_a_script_throws_coins_as_likely() -> None:
 
 @settings(deadline=None)
 @given(st.integers(0, 2**32), st.fractions(Fraction(1, 10), 1000, max_denominator=1000))
+def test_a_simulation_draws_the_same_however_a_scale_is_told(seed: int, scale: Fraction) -> None:
+    """Once for all numbers, or for each; numpy has a quick way for the first."""
+    drawn = [
+        SimulationNoise(seed).laplace(scale, 20),
+        SimulationNoise(seed).laplace_each([scale], np.zeros(20, np.intp)),
+    ]
+    drawn += [SimulationNoise(seed).laplace_each([scale, scale], np.arange(20) % 2)]
+    assert drawn[0].tolist() == drawn[1].tolist() == drawn[2].tolist()
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), st.fractions(Fraction(1, 10), 1000, max_denominator=1000))
 def test_a_simulation_repeats_itself(seed: int, scale: Fraction) -> None:
     """The same seed gives the same draws, rekeyed or not; the next seed gives others."""
     runs = []

@@ -4,6 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from penstock.curator import Curator
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.models import EventLevel, PrivacyModel
-from penstock.noise import ScriptedNoise
+from penstock.noise import ScriptedNoise, SimulationNoise
 from penstock.primitives.segment import SegmentPlan
 from penstock.queries import (
     LARGEST_REFERENCE,
@@ -24,12 +25,14 @@ from penstock.queries import (
     Counts,
     Deviation,
     Distance,
+    Distances,
     EuclideanDistance,
     GroupDistances,
     GroupSums,
     LargestDistance,
     Query,
     as_reference,
+    single_values,
 )
 from penstock.types import LARGEST_COUNT, Ints, Snapshot
 
@@ -315,3 +318,64 @@ def test_a_reference_is_copied_in() -> None:
     query = Distance(public)
     public[:] = 100
     assert query(np.array([1, 2]), None).tolist() == [0]
+
+
+# ---- distances to many references -----------------------------------------------------------------------------------
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[int], list[list[int]]]:
+    """Counts, and rows to compare them with."""
+    size = draw(st.integers(1, 5))
+    count, public = st.integers(0, 9) | st.just(LARGEST_COUNT), st.integers(-9, 9) | st.integers(-(2**62), 2**62)
+    rows = st.lists(st.lists(public, min_size=size, max_size=size), min_size=1, max_size=7)
+    return draw(st.lists(count, min_size=size, max_size=size)), draw(rows)
+
+
+@fixed
+@given(tables(), st.sampled_from([1, 4, 2**16]))
+def test_a_table_is_as_many_distances(case: tuple[list[int], list[list[int]]], at_once: int) -> None:
+    """By whatever number of rows they are computed; and as queries they are told from single ones by nothing."""
+    counts, rows = np.array(case[0]), case[1]
+    alone, together = [Distance(row) for row in rows], Distances(rows)
+    with mock.patch("penstock.queries.AT_ONCE", at_once):
+        assert single_values(together, counts).tolist() == [query(counts, None)[0] for query in alone]
+    for query, single in zip(together, alone, strict=True):
+        assert type(query) is Distance
+        assert [part.tolist() for part in query.content] == [part.tolist() for part in single.content]
+        assert query(counts, None).tolist() == single(counts, None).tolist()
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3,), (2, 1), (2, 2), (2, 4), (2, 3, 1), (2, 1, 3), (2, 3, 3)])
+def test_a_table_has_one_entry_a_bin(shape: tuple[int, ...]) -> None:
+    """In every row, and one row at least; anything else is refused before it is paid for."""
+    curator, snapshot = Curator(EventLevel(epsilon=1), 3, noise=ScriptedNoise([1])), Snapshot(1, [5, 5, 5])
+    curator.begin_unit(snapshot)
+    with pytest.raises(BadInput, match=r"give one entry a bin|one query or more"):
+        curator.nearest(snapshot, Distances(np.zeros(shape)), Epsilon(0.1))
+    assert curator.remaining() == Epsilon(1)
+
+
+def test_a_table_is_copied_in() -> None:
+    """Later changes of the array it came from do not matter."""
+    public: NDArray[np.int64] = np.array([[1, 2], [3, 4]])
+    table = Distances(public)
+    public[:] = 100
+    assert single_values(table, np.array([1, 2])).tolist() == [0, 4]
+
+
+@fixed
+@given(tables(), seeds)
+def test_of_a_table_the_nearest_is_chosen_as_among_single_queries(
+    case: tuple[list[int], list[list[int]]], seed: int
+) -> None:
+    """With the same noise the same one, for the same charge."""
+    chosen = []
+    for kind in (Distances, lambda rows: [Distance(row) for row in rows]):
+        curator, snapshot = (
+            Curator(EventLevel(epsilon=1), len(case[0]), noise=SimulationNoise(seed)),
+            Snapshot(1, case[0]),
+        )
+        curator.begin_unit(snapshot)
+        chosen.append((curator.nearest(snapshot, kind(case[1]), Epsilon("0.25")), curator.remaining()))
+    assert chosen[0] == chosen[1]

@@ -55,6 +55,18 @@ def test_rules_hold_on_the_days_they_say(text: str, first: date) -> None:
     assert held(text, first) == held(text.upper().replace(" ", "  "), first) == expected
 
 
+@few
+@given(
+    st.sampled_from(["every 3: 8; every 2: 1", "every 7", "every 5: 0; every day: 2"]),
+    st.lists(st.tuples(st.integers(1, 60), st.integers(0, 30)), min_size=2, max_size=6),
+)
+def test_what_is_expected_has_nothing_to_do_with_what_was_asked_before(text: str, asked: list[tuple[int, int]]) -> None:
+    """Weights are kept for who goes on from unit to unit; who goes back, or far ahead, gets the right ones too."""
+    weighing = rule(text)
+    for first, number in asked:
+        assert weighing.expected(first, number) == rule(text).expected(first, number)
+
+
 def test_every_seventh_unit_begins_with_the_first_and_needs_no_date() -> None:
     assert rule("every 7").expected(1, 15) == [1] + [0] * 6 + [1] + [0] * 6 + [1]
     assert rule("every 1").expected(5, 3) == [1, 1, 1]

@@ -10,7 +10,7 @@ from penstock.bench.report import sheets
 from penstock.bench.report.shown import Measured, Shown
 from penstock.bench.trials import ruled
 
-SHOWN = ("mechanism", "ratio", "worst", "within 5 %", "first", "releases", "used", "cells")  # what fits into a terminal
+SHOWN = ("mechanism", "ratio", "worst", "within 5 %", "first", "releases", "cells")  # what fits into a terminal
 
 
 def standings_table(shown: Shown) -> Table:
