@@ -327,6 +327,15 @@ def test_a_long_log_is_counted_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -
         gzip.compress(log([(10**8, 1)])),
         gzip.compress(log([(0, 1)] * 1000))[:-9],
     ],
+    ids=[
+        "nothing",
+        "not packed",
+        "no record",
+        "of 1970",
+        "half a record",
+        "of years later",
+        "torn",
+    ],  # bodies hold a time
 )
 def test_what_is_no_log_is_refused(body: bytes) -> None:
     with pytest.raises(BadInput, match="World Cup"):
