@@ -15,18 +15,12 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from penstock.errors import BadCounts, BadInput
-from penstock.streams import (
-    GENERATORS,
-    Repeatable,
-    Rows,
-    Stream,
-    census,
-    moving_objects,
-    pages,
-    synthetic,
-    taxi_grid,
-)
+from penstock.streams import GENERATORS, Repeatable, Rows, Stream, synthetic
+from penstock.streams.objects import moving_objects
+from penstock.streams.people import census
 from penstock.streams.roads import connected, road_map
+from penstock.streams.site import pages
+from penstock.streams.taxis import taxi_grid
 from penstock.types import Floats, Ints
 
 SMALL: dict[str, partial[Rows] | partial[Stream]] = {

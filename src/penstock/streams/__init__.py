@@ -6,13 +6,9 @@ from penstock.streams.files import read, text_format, write
 from penstock.streams.frames import FrameSource
 from penstock.streams.generators import crowd, synthetic
 from penstock.streams.memory import Stream
-from penstock.streams.objects import moving_objects
-from penstock.streams.people import census
 from penstock.streams.releases import Releases, read_releases
 from penstock.streams.rows import Repeatable, Rows
-from penstock.streams.site import pages
 from penstock.streams.source import Source
-from penstock.streams.taxis import taxi_grid
 
 __all__ = [
     "GENERATORS",
@@ -23,14 +19,10 @@ __all__ = [
     "Rows",
     "Source",
     "Stream",
-    "census",
     "crowd",
-    "moving_objects",
-    "pages",
     "read",
     "read_releases",
     "synthetic",
-    "taxi_grid",
     "text_format",
     "write",
 ]

@@ -16,7 +16,11 @@ from penstock.bench.suite.recipes import Recipe
 from penstock.bench.suite.stand_ins import CHARACTERS, SEED, stand_in
 from penstock.errors import BadInput
 from penstock.parameters import at_least_one, nearest
-from penstock.streams import Repeatable, Rows, census, moving_objects, pages, synthetic, taxi_grid
+from penstock.streams import Repeatable, Rows, synthetic
+from penstock.streams.objects import moving_objects
+from penstock.streams.people import census
+from penstock.streams.site import pages
+from penstock.streams.taxis import taxi_grid
 from penstock.types import Ints
 
 LONG_ENOUGH = 4000  # units, so that the longest windows slide for a while, and no stream takes all the time
