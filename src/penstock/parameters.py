@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import fields
 from fractions import Fraction
+from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -32,9 +33,24 @@ def of_kind(name: str, value: Any, hint: Any) -> Any:
     return value
 
 
+@lru_cache(maxsize=256)
+def hints_of(made: type) -> dict[str, Any]:
+    """The annotations of a class, read once: that takes longer than a step of most mechanisms."""
+    return get_type_hints(made)
+
+
+def plain(value: Any) -> Any:
+    """A parameter as a file can hold it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple):
+        return list(value)
+    return value if isinstance(value, (int, float, str, type(None), list)) else str(value)
+
+
 def hold_kinds(made: Any) -> None:
     """Hold every field of a frozen dataclass to the kind it is declared with."""
-    hints = get_type_hints(type(made))
+    hints = hints_of(type(made))
     for each in fields(made):
         object.__setattr__(made, each.name, of_kind(each.name, getattr(made, each.name), hints[each.name]))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any, NoReturn, TypeAlias
 
@@ -19,6 +19,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 
 LARGEST_COUNT = 2**53  # the public rule: above it a float could not have held the count, so it is not trusted
+CONFIDENCE = 0.95  # with which a true count lies between low and high of a release, by the mechanism's model
 
 
 class Snapshot:
@@ -158,7 +159,9 @@ class Release:
 
     ``kind`` and ``noise_sd`` are given per bin; ``noise_sd`` is the standard deviation of the noise in the value,
     which for a republished bin is that of the release it repeats (its further drift is unknown). ``charged`` is what
-    the time unit cost.
+    the time unit cost. Between ``low`` and ``high``, both included, the true count of each bin lies with a probability
+    of ``CONFIDENCE`` by the mechanism's own model of the stream; None where a mechanism has none, or has nothing to go
+    by in this unit.
     """
 
     t: int
@@ -166,9 +169,16 @@ class Release:
     kind: NDArray[np.int8]
     noise_sd: Floats
     charged: Epsilon
+    low: Ints | None = field(default=None, kw_only=True)
+    high: Ints | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self.values.setflags(write=False)
+        if self.low is not None and self.high is not None:
+            self.low.setflags(write=False)
+            self.high.setflags(write=False)
+        elif self.low is not self.high:
+            raise BadInput("an interval has two ends; give a release both low and high, or neither.")
 
     @property
     def is_new(self) -> bool:
@@ -182,7 +192,31 @@ class Release:
             and np.array_equal(self.values, other.values)
             and np.array_equal(self.kind, other.kind)
             and np.array_equal(self.noise_sd, other.noise_sd)
+            and _same_ends(self.low, other.low)
+            and _same_ends(self.high, other.high)
         )
+
+    @staticmethod
+    def zeros(bins: int) -> Release:
+        """What stands for the last release before there is one."""
+        kinds = np.full(bins, Kind.REPUBLISHED.value, np.int8)
+        return Release(0, np.zeros(bins, np.int64), kinds, np.zeros(bins), Epsilon.of_nano(0))
+
+    def saved(self) -> list[Any]:
+        """What it says, as plain data; ends of intervals are left out where there are none."""
+        ends = [] if self.low is None else [self.low, self.high]
+        return [self.t, self.values, self.kind, self.noise_sd, self.charged, *ends]
+
+    @staticmethod
+    def restored(saved: Sequence[Any]) -> Release:
+        """The release that was saved."""
+        low, high = saved[5:] or (None, None)
+        return Release(*saved[:5], low=low, high=high)
+
+
+def _same_ends(one: Ints | None, other: Ints | None) -> bool:
+    """Whether two ends of intervals say the same."""
+    return one is other if one is None or other is None else np.array_equal(one, other)
 
 
 class Cause(StrEnum):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, get_type_hints, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,7 @@ from penstock.histograms import Histogram, Laplace, Measured
 from penstock.histograms.base import Shape
 from penstock.histograms.catalogue import histogram_of, require_shape, shape_of, titled
 from penstock.models import PrivacyModel
-from penstock.parameters import of_kind
+from penstock.parameters import hints_of, of_kind, plain
 from penstock.primitives.pool import Pool
 from penstock.proofs import PROVED, proof_of
 from penstock.queries import LARGEST_REFERENCE, Distance, GroupDistances
@@ -56,6 +56,7 @@ class Mechanism(ABC):
 
     proven_for: ClassVar[tuple[type[PrivacyModel], ...]] = ()
     paper: ClassVar[str] = ""
+    intervals: ClassVar[bool] = False  # whether its releases have low and high, at least some of them
     rests_on: ClassVar[tuple[object, ...]] = ()  # what decides with it, and is hashed into its fingerprint
 
     model: PrivacyModel
@@ -75,7 +76,7 @@ class Mechanism(ABC):
             raise NotProven(
                 f"{name} has no finished proof beside it; write one, or pass allow_unproven=True to try it."
             )
-        hints = get_type_hints(type(self))
+        hints = hints_of(type(self))
         for kept in self.parameter_fields():
             setattr(self, kept.name, of_kind(kept.name, getattr(self, kept.name), hints[kept.name]))
         self.histogram = histogram_of(self.histogram)
@@ -98,7 +99,7 @@ class Mechanism(ABC):
         chosen = {kept.name: getattr(self, kept.name) for kept in self.parameter_fields()}
         usual = {kept.name: kept.default for kept in self.parameter_fields()}
         differing = {name: value for name, value in chosen.items() if value != usual[name]}
-        return {name: _plain(value) for name, value in differing.items()}
+        return {name: plain(value) for name, value in differing.items()}
 
     @property
     def title(self) -> str:
@@ -151,17 +152,25 @@ class Mechanism(ABC):
         return measured
 
     def republish(self, snapshot: Snapshot) -> Release:
-        """The last release once more, for nothing."""
+        """The last release once more, for nothing; between what the counts lie by now, it does not say."""
         return Release(snapshot.t, self.last.values, self._repeated, self.last.noise_sd, self.curator.charged())
 
-    def released(self, snapshot: Snapshot, values: Ints | Floats, kind: Any, noise_sd: ArrayLike) -> Release:
-        """A release of values that were computed from paid answers; what is not whole is rounded."""
+    def released(
+        self,
+        snapshot: Snapshot,
+        values: Ints | Floats,
+        kind: Any,
+        noise_sd: ArrayLike,
+        interval: tuple[Floats, Floats] | None = None,
+    ) -> Release:
+        """A release of values, and of where counts lie, computed from paid answers; what is not whole is rounded."""
         if values.dtype.kind == "f":
             values = np.rint(np.minimum(np.maximum(values, -LARGEST_REFERENCE), LARGEST_REFERENCE))
         whole, bins = np.asarray(values, np.int64), self.curator.bins
         kinds = np.full(bins, kind.value if isinstance(kind, Kind) else kind, np.int8)  # of an enum numpy loses Ctrl-C
         spread = np.full(bins, noise_sd, np.float64)
-        return Release(snapshot.t, whole, kinds, spread, self.curator.charged())
+        low, high = (None, None) if interval is None else _around(whole, *interval)
+        return Release(snapshot.t, whole, kinds, spread, self.curator.charged(), low=low, high=high)
 
     def moved(self, snapshot: Snapshot, e: Epsilon, labels: Ints) -> Floats:
         """How far the counts are from the last release, as the mean L1 distance in each group of bins, for ``e``."""
@@ -202,7 +211,7 @@ class Mechanism(ABC):
         self.curator = curator
         self._repeated = np.full(curator.bins, Kind.REPUBLISHED.value, np.int8)
         self._repeated.setflags(write=False)
-        self.last = _released_before(curator.bins)
+        self.last = Release.zeros(curator.bins)
         for kept in self._state_fields():
             setattr(self, kept.name, kept.default if kept.default_factory is MISSING else kept.default_factory())
         self.begin()
@@ -242,7 +251,7 @@ class Mechanism(ABC):
         public, sealed = self.curator.save()
         held = {kept.name: getattr(self, kept.name) for kept in self._state_fields()}
         own = {name: value.save() if isinstance(value, Keeper) else value for name, value in held.items()}
-        whole = {"mechanism": self._signature(), "own": own, "last": _saved_release(self.last), "curator": public}
+        whole = {"mechanism": self._signature(), "own": own, "last": self.last.saved(), "curator": public}
         openly = codec.encode(whole)
         return State(openly, sealing.seal(codec.encode(sealed), key, beside=openly) if key is not None else b"")
 
@@ -257,7 +266,7 @@ class Mechanism(ABC):
         if key is not None and saved.sealed:
             sealed = codec.decode(sealing.open_sealed(saved.sealed, key, beside=saved.public))
         self.curator.load(whole["curator"], sealed, retire=retire)
-        self.last = Release(*whole["last"])
+        self.last = Release.restored(whole["last"])
         for name, value in whole["own"].items():
             held = getattr(self, name)
             if isinstance(held, Keeper):
@@ -279,21 +288,9 @@ def some(bins: Mask | None) -> Mask | None:
     return None if bins is None or bins.all() else bins
 
 
-def _plain(value: Any) -> Any:
-    """A parameter as a file can hold it."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, tuple):
-        return list(value)
-    return value if isinstance(value, (int, float, str, type(None), list)) else str(value)
-
-
-def _released_before(bins: int) -> Release:
-    """What stands for "the last release" before there is one."""
-    zeros = np.zeros(bins)
-    kinds = np.full(bins, Kind.REPUBLISHED.value, np.int8)
-    return Release(0, np.zeros(bins, np.int64), kinds, zeros, Epsilon.of_nano(0))
-
-
-def _saved_release(release: Release) -> list[Any]:
-    return [release.t, release.values, release.kind, release.noise_sd, release.charged]
+def _around(values: Ints, low: Floats, high: Floats) -> tuple[Ints, Ints]:
+    """The whole numbers between which counts and values lie; an end that is not a number lies far away."""
+    most = LARGEST_REFERENCE
+    lowest = np.floor(np.fmin(np.fmax(low, -most), most)).astype(np.int64)
+    highest = np.ceil(np.fmax(np.fmin(high, most), -most)).astype(np.int64)
+    return np.minimum(lowest, values), np.maximum(highest, values)
