@@ -50,7 +50,7 @@ def plain(value: Any) -> Any:
 
 def hold_kinds(made: Any) -> None:
     """Hold every field of a frozen dataclass to the kind it is declared with."""
-    hints = hints_of(type(made))
+    hints = hints_of(made.__class__)
     for each in fields(made):
         object.__setattr__(made, each.name, of_kind(each.name, getattr(made, each.name), hints[each.name]))
 
