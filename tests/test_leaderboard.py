@@ -8,7 +8,7 @@ import pytest
 
 from in_process import command as penstock
 from penstock import catalogue
-from penstock.bench.boards import BOARDS, DEV, LEFT_OUT, LONG_PROMISES, Board, parameters_of
+from penstock.bench.boards import BOARDS, DEV, LEFT_OUT, LONG_PROMISES, Board, contestants, parameters_of
 from penstock.bench.scenario import Promise
 from penstock.bench.suite.streams import LONG, NAMED
 from penstock.models import EventLevel, UserLevel, WEvent
@@ -54,6 +54,22 @@ def test_every_scenario_can_be_made(board: Board) -> None:
         catalogue.made(scenario.mechanism, dict(scenario.parameters), scenario.promise.model)
 
 
+def test_who_has_objectives_takes_part_for_every_measure_that_is_judged() -> None:
+    promise = Promise("w-event", "1", 120)
+    for key, board in BOARDS.items():
+        names = list(dict.fromkeys(each.contestant for each in board.scenarios(["auto"])))
+        assert names == (["auto"] if key == "event" else ["auto", "auto for MRE", "auto for RMSE"])
+    usual, relative = contestants("const", promise, "auto", ["mae", "mre"])
+    assert (usual.name, relative.name) == ("auto", "auto(objective=mre)")
+    assert [each.contestant for each in contestants("const", promise, "spas", ["mae", "mre"])] == ["spas"]
+
+
+def test_where_sums_are_judged_who_can_publish_sums_does() -> None:
+    summed = {each.mechanism for each in BOARDS["event"].scenarios() if each.summed}
+    assert summed == {"sliding_baseline", "auto"}
+    assert not any(each.summed for board in ("long", "short", "user") for each in BOARDS[board].scenarios())
+
+
 def test_parameters_follow_the_promise() -> None:
     assert parameters_of("dsat", Promise("w-event", "1", 200)) == (("releases", 10),)
     assert parameters_of("dsat", Promise("user-level", "1", 1000)) == ()  # ten, by itself
@@ -71,7 +87,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A small board, and what was said about it."""
     into = tmp_path_factory.mktemp("board") / "into"
     code, out, err = penstock(*SMALL, "--stream", "const", "--into", into)
-    assert (code, "72 runs to do" in err) == (0, True), err
+    assert (code, "84 runs to do" in err) == (0, True), err
     return into, out
 
 
@@ -83,7 +99,7 @@ def test_all_is_written(measured: tuple[Path, str]) -> None:
     said = "penstock bench leaderboard --board short --stream const --seeds 1"
     assert said in (into / "part" / "leaderboard.md").read_text(encoding="utf-8")
     assert "report.html" in out
-    assert len((into / "results.csv").read_text(encoding="utf-8").splitlines()) == 73
+    assert len((into / "results.csv").read_text(encoding="utf-8").splitlines()) == 85
 
 
 def test_nothing_is_run_twice(measured: tuple[Path, str]) -> None:

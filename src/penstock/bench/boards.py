@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock import catalogue
-from penstock.bench.scenario import Promise, Scenario
+from penstock.bench.scenario import OBJECTIVE, SUMMING, Promise, Scenario
 from penstock.bench.suite.streams import LONG
 from penstock.errors import BadInput
 from penstock.parameters import nearest
@@ -26,6 +26,7 @@ DEV_STREAMS = ("flu_out", "flu_death", "tdrive", "const", "rw30", "steps")
 DEV_PROMISES = (Promise("w-event", "0.1", 120), Promise("w-event", "1", 120))
 SEEDS = 3
 SUMS = "sliding_baseline"
+OBJECTIVES = ("mre", "rmse")  # measures for which a mechanism that has objectives takes part once more
 
 # Left out of every board, and why.
 LEFT_OUT: Mapping[str, str] = {
@@ -65,12 +66,14 @@ class Board:
     def scenarios(self, only: Iterable[str] = ()) -> list[Scenario]:
         """Every mechanism, or only some, in every cell."""
         chosen = list(only) or self.mechanisms
+        compared = self.mechanisms
         return [
-            Scenario(stream, promise, key, parameters_of(key, promise, self.width), self.width)
+            each
             for stream in self.streams
             for promise in self.promises
             for key in chosen
-            if key in self.mechanisms
+            if key in compared
+            for each in contestants(stream, promise, key, self.measures, self.width)
         ]
 
 
@@ -138,11 +141,20 @@ def compared_under(promise: Promise) -> list[str]:
     return [key for key in proven if key not in LEFT_OUT]
 
 
+def contestants(stream: str, promise: Promise, key: str, measures: Iterable[str], width: int = 1) -> Iterator[Scenario]:
+    """A mechanism as it takes part in a cell: once, and once more for each of the measures that it can be made for."""
+    usual = Scenario(stream, promise, key, parameters_of(key, promise, width), width)
+    yield usual
+    if OBJECTIVE in (field.name for field in catalogue.mechanism(key).parameter_fields()):
+        for measure in (each for each in measures if each in OBJECTIVES):
+            yield usual._replace(parameters=(*usual.parameters, (OBJECTIVE, measure)))
+
+
 def parameters_of(key: str, promise: Promise, width: int = 1) -> tuple[tuple[str, Any], ...]:
     """What a mechanism is told on a board, where its own defaults are not what comparisons use.
 
     FAST samples a fifth of the units. DSFT and DSAT have a twentieth of a window for their releases. At event level
-    waiting saves nothing, so Fixed publishes always.
+    waiting saves nothing, so Fixed publishes always. Where sums are judged, who can publish sums does.
     """
     windowed = promise.law == "w-event" and promise.window >= 20
     releases = {"releases": promise.window // 20} if windowed else {}
@@ -151,7 +163,7 @@ def parameters_of(key: str, promise: Promise, width: int = 1) -> tuple[tuple[str
         "dsft": releases,
         "dsat": releases,
         "fixed": {"every": 1} if promise.law == "event-level" else {},
-        SUMS: {"width": width},
+        **dict.fromkeys(SUMMING, {"width": width} if width > 1 else {}),
     }
     return tuple(told.get(key, {}).items())
 

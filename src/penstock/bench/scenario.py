@@ -11,9 +11,11 @@ from penstock.bench.metrics import Judge, Outcome
 from penstock.bench.running import published
 from penstock.catalogue import made, mechanism
 from penstock.laws import MODELS, model_of, named
-from penstock.mechanisms.sliding_baseline import SlidingBaseline
 from penstock.models import EventLevel, PrivacyModel
 from penstock.types import Ints
+
+SUMMING = ("sliding_baseline", "auto")  # publish sums over as many units as their width says
+OBJECTIVE = "objective"  # of a mechanism that can be made for one measure or another
 
 
 class Counted(Protocol):
@@ -96,6 +98,17 @@ class Scenario(NamedTuple):
         sums = f" over {self.width}" if self.width > 1 else ""
         return self.mechanism + (f"({told})" if told else "") + sums + ("" if self.clipped else " unclipped")
 
+    @property
+    def contestant(self) -> str:
+        """Under what name it is compared: the mechanism, and for which measure it was made if it was told one."""
+        objective = dict(self.parameters).get(OBJECTIVE)
+        return f"{self.mechanism} for {objective.upper()}" if objective else self.mechanism
+
+    @property
+    def summed(self) -> bool:
+        """Whether sums are published rather than single counts."""
+        return self.mechanism in SUMMING and dict(self.parameters).get("width", 1) > 1
+
     def told(self) -> dict[str, Any]:
         """All that determines the outcome but the stream's counts and the seed, as plain data."""
         return self._asdict() | {"code": code_version(mechanism(self.mechanism).__module__)}
@@ -103,8 +116,8 @@ class Scenario(NamedTuple):
     def run(self, seed: int, stream: Counted) -> Outcome:
         """Publish the stream once, with numpy's noise of the seed."""
         publishing = made(self.mechanism, dict(self.parameters), self.promise.model)
-        sums, top = isinstance(publishing, SlidingBaseline), int(stream.counts.max())
-        judge = Judge(stream.shape, top, width=self.width, summed=sums, clipped=self.clipped)
+        top = int(stream.counts.max())
+        judge = Judge(stream.shape, top, width=self.width, summed=self.summed, clipped=self.clipped)
         return published(publishing, stream.counts, seed, judge)
 
 

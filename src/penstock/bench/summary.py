@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -62,12 +63,17 @@ class Errors:
 
     Seeds are paired: with one seed all mechanisms see the same stream, and ratios are taken within it. Cells in which
     few mechanisms were run are left out, or whoever was run there would be the best of few: so many are ``deserted``.
+
+    ``called`` tells those apart that are compared; a mechanism may take part for several measures.
     """
 
-    def __init__(self, outcomes: Outcomes, measure: str) -> None:
+    def __init__(
+        self, outcomes: Outcomes, measure: str, called: Callable[[Scenario], str] = attrgetter("contestant")
+    ) -> None:
         self.measure = measure
-        self.mechanisms = list(dict.fromkeys(what.mechanism for what in outcomes))
-        self._outcomes = {(Cell(what.stream, what.promise), what.mechanism): runs for what, runs in outcomes.items()}
+        named = {what: called(what) for what in outcomes}
+        self.mechanisms = list(dict.fromkeys(named.values()))
+        self._outcomes = {(Cell(what.stream, what.promise), named[what]): runs for what, runs in outcomes.items()}
         if len(self._outcomes) != len(outcomes):
             raise BadInput("a mechanism is compared once in a cell; compare its parameters apart.")
         run = Counter(cell for cell, _ in self._outcomes)

@@ -147,7 +147,7 @@ def _can_draw() -> bool:
 
 def _tell_deserted(shown: Shown) -> None:
     errors = Errors(shown.outcomes, shown.board.measures[0])
-    if len(errors.mechanisms) == 1:
+    if len({what.mechanism for what in shown.outcomes}) == 1:
         messages.print("Nothing else is known here, so ratios say nothing; run the others, too: leave out --only.")
     elif errors.deserted:
         messages.print(

@@ -9,7 +9,7 @@ from functools import cached_property
 from penstock.bench.boards import Board
 from penstock.bench.metrics import Outcome
 from penstock.bench.report.ratios import Ratios
-from penstock.bench.scenario import Scenario
+from penstock.bench.scenario import OBJECTIVE, Scenario
 from penstock.bench.summary import Cell
 from penstock.errors import BadInput
 
@@ -83,12 +83,21 @@ class Measured:
         return [group for group in groups if group]
 
     def told(self, mechanism: str) -> str:
-        """What a mechanism was told, in brackets; a number that depends on the promise as the span of its values."""
+        """What a mechanism was told, in brackets; a number that depends on the promise as the span of its values.
+
+        For which measure it was made is part of its name.
+        """
         values: dict[str, list[object]] = {}
         for what in self._outcomes:
-            for name, value in what.parameters if what.mechanism == mechanism else ():
-                values.setdefault(name, []).append(value)
+            for name, value in what.parameters if what.contestant == mechanism else ():
+                if name != OBJECTIVE:
+                    values.setdefault(name, []).append(value)
         return f"({', '.join(f'{name}={_span(each)}' for name, each in values.items())})" if values else ""
+
+    @property
+    def mechanisms(self) -> int:
+        """How many were run; one that was made for several measures is one."""
+        return len({what.mechanism for what in self._outcomes})
 
     @property
     def seeds(self) -> list[int]:

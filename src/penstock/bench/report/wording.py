@@ -71,7 +71,7 @@ def facts(board: Measured) -> str:
     which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     kept = "no promise was broken" if board.fullest <= 1 else "A PROMISE WAS BROKEN"
     return (
-        f"{several(len(ratios.mechanisms), 'mechanism')}, {_streams(board)}, {several(promises, 'promise')}, {which}."
+        f"{several(board.mechanisms, 'mechanism')}, {_streams(board)}, {several(promises, 'promise')}, {which}."
         f" The fullest window of all runs spent {board.fullest:.3g} of its epsilon: {kept}."
     )
 
