@@ -37,6 +37,14 @@ def test_the_best_is_recommended_with_its_error(calm: Path) -> None:
     assert "outside the privacy guarantee" in " ".join(err.replace("│", " ").split())
 
 
+def test_it_is_said_what_needs_no_comparison(calm: Path) -> None:
+    _, out, err = penstock("compare", calm, *WEEKLY, *FAST)
+    assert "Without comparing: auto" in err
+    assert "auto, which nobody has to choose by counts, has" in " ".join(out.split())
+    told = json.loads(penstock("compare", calm, *WEEKLY, *FAST, "--measure", "rmse", "--json")[1])
+    assert {"auto", "auto for RMSE"} < {each["mechanism"] for each in told["mechanisms"]}
+
+
 def test_a_wild_stream_gets_another_recommendation(tmp_path: Path) -> None:
     wild = written(tmp_path / "wild.csv", "spas_3", bins=1)
     code, out, _ = penstock("compare", wild, *WEEKLY, *FAST, "--epsilon", 10)

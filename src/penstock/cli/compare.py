@@ -13,12 +13,12 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
-from penstock.bench.boards import compared_under, parameters_of
+from penstock.bench.boards import compared_under, contestants
 from penstock.bench.cache import Cache
 from penstock.bench.metrics import ERRORS, RULES
 from penstock.bench.neighbourhood.showing import brief
 from penstock.bench.runner import measured
-from penstock.bench.scenario import Promise, Scenario
+from penstock.bench.scenario import Promise
 from penstock.bench.suite.files import rows
 from penstock.bench.suite.naming import Loaded
 from penstock.bench.summary import NEAR, Cell, Errors, Estimate, estimated
@@ -38,6 +38,11 @@ BANNER = (
     "Errors on your own counts tell something about them, and so does a choice that was made by these errors: it is"
     " [bold]outside the privacy guarantee[/]. Do this with data that are public, old enough, or yours alone, and"
     " publish neither the table nor why you chose."
+)
+UNCOMPARED = "auto"  # chooses by what it has published, so whoever takes it has chosen nothing by the counts
+WITHOUT = (
+    f"Without comparing: [bold]{UNCOMPARED}[/] finds its own pace from what it has published, inside the guarantee. The"
+    " table shows what a choice would gain over it."
 )
 
 
@@ -128,11 +133,14 @@ def _warn(file: Path, law: PrivacyModel, measure: str, instead: str | None) -> N
     same = escape(f"penstock compare {shlex.quote(str(file))} {' '.join(told)} --measure {measure}")
     messages.print(f"Without looking at counts: {same} --instead seasonal")
     messages.print("[dim]--mean says about how large a count is, as far as that is public.[/]")
+    if UNCOMPARED in compared_under(Promise.of(law)):
+        messages.print(WITHOUT)
 
 
 def _measured(promise: Promise, counts: Ints, measure: str, seeds: int, workers: int) -> tuple[Errors, Estimate]:
     """Every mechanism that is proven for the promise, and what to expect of the best one, from as many other runs."""
-    scenarios = {key: Scenario(NAME, promise, key, parameters_of(key, promise)) for key in compared_under(promise)}
+    entered = (each for key in compared_under(promise) for each in contestants(NAME, promise, key, [measure]))
+    scenarios = {each.contestant: each for each in entered}
     stream, cache = Loaded(NAME, counts, "file", "your own", (counts.shape[1],)), Cache.in_memory()
     loader = {NAME: stream}.__getitem__
     with counted("Comparing") as show:
@@ -162,7 +170,17 @@ def _advice(errors: Errors, expected: Estimate) -> str:
         f" by {several(expected.runs, 'run')} that had no part in the choice."
     )
     text += f" Not clearly worse: {', '.join(alike)}." if alike else ""
-    return text + _warning(errors, best)
+    return text + _uncompared(errors, best) + _warning(errors, best)
+
+
+def _uncompared(errors: Errors, best: str) -> str:
+    """What is lost by whoever does not compare; nothing is said where that is what is recommended."""
+    (cell,) = errors.cells
+    own = [name for name in errors.mechanisms if name.split()[0] == UNCOMPARED]
+    if not own or best in own:
+        return ""
+    ratio = errors.compared(cell, own[-1], best).value  # the last of them is made for this measure
+    return f" {own[-1]}, which nobody has to choose by counts, has {ratio:.2f} times the error of {best}."
 
 
 def _warning(errors: Errors, best: str) -> str:
