@@ -47,7 +47,8 @@ class Writer(Scribe):
         super().__init__(
             store,
             stream,
-            declared(type(mechanism), mechanism.parameters, mechanism.model, self.bins, every),
+            declared(type(mechanism), mechanism.parameters, mechanism.model, self.bins, every)
+            | ({"intervals": True} if mechanism.intervals else {}),
             type(mechanism),
             population=population,
             population_epsilon=population_epsilon,

@@ -17,7 +17,7 @@ class Account:
     """A stream in the store, held by its one writer.
 
     ``t`` and ``link`` are those of the last stored release, ``headed`` is the last one that the head file knows,
-    ``announced`` is the unit of a standing intent, or 0.
+    ``announced`` is the unit of a standing intent, or 0. ``intervals`` says that its releases may have some.
     """
 
     number: int
@@ -28,12 +28,14 @@ class Account:
     link: bytes
     headed: int = 0
     announced: int = 0
+    intervals: bool = False
 
     @classmethod
     def declared(cls, number: int, name: str, said: Mapping[str, Any], t: int, link: bytes, announced: int) -> Account:
         """The account of a stream that was begun with this declaration."""
         origin = titled(said["mechanism"], said["parameters"])
-        return cls(number, name, origin, len(said["bins"]), t, link, announced=announced)
+        intervals = bool(said.get("intervals"))
+        return cls(number, name, origin, len(said["bins"]), t, link, announced=announced, intervals=intervals)
 
 
 class Intent(NamedTuple):

@@ -47,6 +47,8 @@ class Entry(NamedTuple):
     version: str
     facts: list[Fact]
     answers: Answers
+    low: Ints | None = None
+    high: Ints | None = None
 
     def whole(self, source: Source | None) -> Source:
         """The values and their noise; ``source`` is the last release before that is stored whole."""
@@ -63,7 +65,7 @@ class Entry(NamedTuple):
         kind = np.full(source.values.shape, self.kind, np.int8)
         provenance = (self.remaining, self.sequence, mechanism, self.version, link.hex())
         content = (self.t, source.values, kind, source.noise_sd, self.charged)
-        return Published(*content, stream, self.label, self.cause, *provenance)
+        return Published(*content, stream, self.label, self.cause, *provenance, low=self.low, high=self.high)
 
 
 def pack(published: Published, facts: Iterable[Fact], answers: Answers, source: Source | None) -> tuple[bytes, Source]:
@@ -83,6 +85,7 @@ def pack(published: Published, facts: Iterable[Fact], answers: Answers, source: 
             published.version,
             [_plain(fact) for fact in facts],
             [[verb, _shortened(answer, None if again else published.values)] for verb, answer in answers],
+            *_ends(published),
         ]
     )
     return body, source if again and source else Source(published.t, published.values, published.noise_sd)
@@ -90,17 +93,19 @@ def pack(published: Published, facts: Iterable[Fact], answers: Answers, source: 
 
 def unpack(body: bytes) -> Entry:
     """What ``pack`` wrote."""
-    t, label, cause, values, kind, sd, charged, remaining, sequence, version, facts, answers = decode(body)
+    t, label, cause, values, kind, sd, charged, remaining, sequence, version, facts, answers, *ends = decode(body)
     held = values if isinstance(values, int) else values.astype(np.int64)
     said = [(verb, held if isinstance(answer, str) else answer) for verb, answer in answers]
     budget = (Epsilon.of_nano(charged), Epsilon.of_nano(remaining))
-    known = _known(cause, version)
-    return Entry(t, label, known, held, kind, sd, *budget, sequence, version, [_fact(f) for f in facts], said)
+    known, whole = _known(cause, version, len(ends)), [end.astype(np.int64) for end in ends]
+    return Entry(t, label, known, held, kind, sd, *budget, sequence, version, [_fact(f) for f in facts], said, *whole)
 
 
-def _known(cause: str, version: str) -> Cause:
-    """The cause, unless a newer version has invented it."""
+def _known(cause: str, version: str, ends: int) -> Cause:
+    """The cause, unless a newer version has invented it, or says more than the ends of an interval."""
     try:
+        if ends not in (0, 2):
+            raise ValueError
         return Cause(cause)
     except ValueError:
         raise StoreError(f"a unit was written by version {version}, which this one does not understand.") from None
@@ -119,6 +124,11 @@ def _narrowed(values: Ints) -> NDArray[Any]:
     low, high = int(values.min()), int(values.max())
     fits = (dtype for dtype in NARROW if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max)
     return values.astype(next(fits))
+
+
+def _ends(published: Published) -> list[NDArray[Any]]:
+    """Both ends of its intervals; nothing at all where it has none, so that its bytes are those of before."""
+    return [_narrowed(end) for end in (published.low, published.high) if end is not None]
 
 
 def _one_if_equal(array: NDArray[Any]) -> Any:

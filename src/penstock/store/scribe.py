@@ -136,9 +136,9 @@ class Scribe(ABC):
     def _unlinked(self, release: Release, cause: Cause, label: str, ledger: Ledger) -> Published:
         """A release with where it comes from, before it has its place in the chain."""
         content = (release.t, release.values, release.kind, release.noise_sd, release.charged)
-        budget = (ledger.remaining(), ledger.sequence)
         account = self._account
-        return Published(*content, account.name, label, cause, *budget, account.mechanism, self._version, "")
+        origin = (ledger.remaining(), ledger.sequence, account.mechanism, self._version, "")
+        return Published(*content, account.name, label, cause, *origin, low=release.low, high=release.high)
 
 
 def declared(
