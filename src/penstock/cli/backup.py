@@ -57,8 +57,9 @@ def export(
             _require_plain(output_format, after, width)
             once.write(once.told(archive, stream), output)
             return
+        intervals = account.intervals and sliding.keeps_intervals
         with (
-            streams.write(output, declared["bins"], form=output_format) as sink,
+            streams.write(output, declared["bins"], form=output_format, intervals=intervals) as sink,
             progress("Exporting", account.t) as show,
         ):
             archive.require_output(account, sink.last or 0, sink.link)

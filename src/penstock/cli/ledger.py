@@ -176,7 +176,8 @@ def _lines(archive: Archive, name: str, output: Path, sliding: SlidingSum) -> It
     account, declared = archive.visible(name), archive.streams()[name]
     if is_once(declared):
         return once.told(archive, name).text.splitlines(keepends=True)
-    form = streams.text_format(str(output), declared["bins"])
+    intervals = account.intervals and sliding.keeps_intervals
+    form = streams.text_format(str(output), declared["bins"], intervals=intervals)
     known = (release for release in archive.published(account) if release.cause is not Cause.ADOPTED)
     return chain([form.header()] if form.header() else [], (form.line(sliding(release)) for release in known))
 

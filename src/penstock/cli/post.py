@@ -132,8 +132,9 @@ def post(
     written = 0
     with released(releases, stream, input_format, head) as given, reader_may_leave():
         steps = wanted.steps(given.bins)
+        intervals = given.intervals and steps.keeps_intervals
         with (
-            streams.write(output, given.bins, form=output_format) as sink,
+            streams.write(output, given.bins, form=output_format, intervals=intervals) as sink,
             progress("Processing, time unit", given.units) as show,
         ):
             for release in following(given, steps, sink, output):

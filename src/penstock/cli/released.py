@@ -20,9 +20,13 @@ STORE_BEGINS = b"SQLite format 3\0"
 
 @dataclass(frozen=True)
 class Released:
-    """Releases and the names of their values. They can be read once; ``units`` is the last, where that is known."""
+    """Releases and the names of their values. They can be read once; ``units`` is the last, where that is known.
+
+    ``intervals`` says that they may have some.
+    """
 
     bins: tuple[str, ...]
+    intervals: bool
     units: int | None
     after: Callable[[int], Iterator[Published]]  # the releases after a unit
 
@@ -45,7 +49,9 @@ def released(
     if stream is not None or head is not None:
         raise BadInput(f"{path} is not a store; leave out --stream and --head, which are for stores.")
     with streams.read_releases(path, form=form) as written:
-        yield Released(written.bins, None, lambda after: (each for each in written if each.t > after))
+        yield Released(
+            written.bins, written.intervals, None, lambda after: (each for each in written if each.t > after)
+        )
 
 
 def is_store(path: str) -> bool:
@@ -77,7 +83,7 @@ def _stored(archive: Archive, stream: str) -> Released:
         releases = archive.published(account, after=min(max(unit, 0), account.t))
         return (release for release in releases if release.cause is not Cause.ADOPTED)
 
-    return Released(bins, account.t, after)
+    return Released(bins, account.intervals, account.t, after)
 
 
 def _require_counts(archive: Archive, stream: str) -> None:

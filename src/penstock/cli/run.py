@@ -152,7 +152,12 @@ def _published(settings: Settings) -> Summary:
         with (
             Store(settings.store, key=settings.key, head=settings.head) as store,
             _opened(settings, made, store, source.bins) as publisher,
-            streams.write(settings.output, source.bins, form=settings.output_format) as sink,
+            streams.write(
+                settings.output,
+                source.bins,
+                form=settings.output_format,
+                intervals=made.intervals and settings.sliding().keeps_intervals,
+            ) as sink,
             progress("Publishing, time unit") as show,
         ):
             require_same_origin(settings.output, sink.mechanism, settings.sliding().named(made.title))

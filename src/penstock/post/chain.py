@@ -13,6 +13,7 @@ class Chain(Step):
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = tuple(steps)
         self.reach = sum(step.reach for step in steps)
+        self.keeps_intervals = all(step.keeps_intervals for step in steps)
         self.says = ", ".join(step.says for step in steps)
 
     def __call__(self, release: R) -> R:

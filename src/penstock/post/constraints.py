@@ -20,8 +20,8 @@ class NonNegative(Step):
     """Without negative values: the nearest histogram that has none, and the same total.
 
     What is below 0 becomes 0, which alone would make the total larger; so the rest gives way, the noisiest most. A
-    total below 0 becomes 0. With ``keep_total=False`` values below 0 become 0 and all others stay. ``noise_sd`` is
-    that of the value before.
+    total below 0 becomes 0. With ``keep_total=False`` values below 0 become 0 and all others stay, and so do the ends
+    of intervals, which hold as before: no count is below 0. ``noise_sd`` is that of the value before.
 
     >>> import penstock as ps
     >>> release = ps.Release(1, np.array([9, 4, -4]), np.zeros(3, np.int8), np.ones(3), ps.Epsilon(1))
@@ -31,12 +31,15 @@ class NonNegative(Step):
 
     def __init__(self, *, keep_total: bool = True) -> None:
         self.keep_total = keep_total
+        self.keeps_intervals = not keep_total
         self.says = "non-negative" if keep_total else "negative values cut"
 
     def __call__(self, release: R) -> R:
         """The release without negative values."""
         if not self.keep_total:
-            return self._changed(release, values=np.maximum(release.values, 0))
+            said = {"values": release.values, "low": release.low, "high": release.high}
+            cut = {name: np.maximum(each, 0) for name, each in said.items() if each is not None}
+            return self._changed(release, **cut)
         values = addable(release.values)
         return self._changed(release, values=_with_total(release, values, max(int(values.sum()), 0), True))
 

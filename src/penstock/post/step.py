@@ -20,11 +20,13 @@ class Step(ABC):
     """Something done to releases, one after the other. ``says`` is what was done, in a few words.
 
     ``reach`` is how many earlier releases it has to have seen. Whatever it does not change stays as it was: the time,
-    the charge, where the release comes from.
+    the charge, where the release comes from. What a mechanism's model says of a count it does not say of another
+    number, so intervals are left out, unless the step ``keeps_intervals``.
     """
 
     says: str
     reach: int = 0
+    keeps_intervals: bool = False
 
     @abstractmethod
     def __call__(self, release: R) -> R:
@@ -37,6 +39,8 @@ class Step(ABC):
     def _changed(self, release: R, **parts: Any) -> R:
         if isinstance(release, Published):
             parts["mechanism"] = self.named(release.mechanism)
+        if not self.keeps_intervals:
+            parts |= {"low": None, "high": None}
         return replace(release, **parts)
 
 

@@ -119,6 +119,7 @@ class Windowed(Step):
         self._window = Window(width)
         self.width = width
         self.reach = width - 1
+        self.keeps_intervals = width == 1
         self.says = f"{made} of {width}"
 
     def __call__(self, release: R) -> R:

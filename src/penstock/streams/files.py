@@ -51,8 +51,13 @@ def _attendance(name: str, *, live: bool) -> Attendance:
     return Attendance(name, format_of(name, None), live=live)
 
 
-def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> FileSink | StreamSink | ParquetSink:
-    """A sink for releases: a file (CSV, JSONL or Parquet, by its ending), or standard output ("-")."""
+def write(
+    path: str | Path, bins: Sequence[str], *, form: str | None = None, intervals: bool = False
+) -> FileSink | StreamSink | ParquetSink:
+    """A sink for releases: a file (CSV, JSONL or Parquet, by its ending), or standard output ("-").
+
+    ``intervals`` makes room for those that releases have; pass what the mechanism says of itself (``intervals``).
+    """
     name = str(path)
     if name.endswith(".gz"):
         raise BadInput(f"the output {name} would have to be packed, which cannot be continued; leave out .gz.")
@@ -60,8 +65,8 @@ def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> 
     if kind == "parquet":
         if name == STANDARD:
             raise BadInput("Parquet cannot be written to standard output; name a file.")
-        return ParquetSink(Path(name), bins)
-    lines = text_format(name, bins, form)
+        return ParquetSink(Path(name), bins, intervals=intervals)
+    lines = text_format(name, bins, form, intervals=intervals)
     if name == STANDARD:
         return StreamSink(sys.stdout, "standard output", lines)
     if Path(name).exists() and not Path(name).is_file() and not Path(name).is_dir():
@@ -72,12 +77,12 @@ def write(path: str | Path, bins: Sequence[str], *, form: str | None = None) -> 
     return FileSink(Path(name), lines)
 
 
-def text_format(name: str, bins: Sequence[str], form: str | None = None) -> Format:
+def text_format(name: str, bins: Sequence[str], form: str | None = None, *, intervals: bool = False) -> Format:
     """How releases are written into a text file of this name."""
     kind = format_of(name, form)
     if kind == "parquet":
         raise BadInput(f"{name} is not a text file; give one of lines, .csv or .jsonl.")
-    return Csv(bins) if kind == "csv" else Jsonl(bins)
+    return Csv(bins, intervals=intervals) if kind == "csv" else Jsonl(bins, intervals=intervals)
 
 
 def format_of(name: str, form: str | None) -> str:

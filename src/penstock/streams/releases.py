@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from penstock.errors import BadInput, BadRow
 from penstock.streams.files import format_of
-from penstock.streams.formats import UNREADABLE, Csv, Format, Jsonl
+from penstock.streams.formats import ENDS, UNREADABLE, Csv, Format, Jsonl
 from penstock.streams.frames import open_parquet
 from penstock.streams.lines import STANDARD, Lines, called, open_bytes
 from penstock.types import Published
@@ -20,12 +20,13 @@ BATCH = 1024  # releases read at once from a Parquet file
 class Releases:
     """Releases that were written down, in order of time: iterate over them once, as they come.
 
-    ``bins`` are the names of their values. Of each everything is known that was known when it was written, but a file
-    of columns does not say of which stream it is.
+    ``bins`` are the names of their values, ``intervals`` says that they may have some. Of each everything is known that
+    was known when it was written, but a file of columns does not say of which stream it is.
     """
 
     def __init__(self, form: Format, rows: Iterator[tuple[str, Any]], close: Callable[[], None]) -> None:
         self.bins = form.bins
+        self.intervals = form.intervals
         self.close = close
         self._format = form
         self._rows = rows
@@ -87,7 +88,8 @@ def _of_jsonl(lines: Lines) -> Releases:
     if first is None or not isinstance(values, dict) or not values:
         raise _foreign(lines.name)
     placed = ((f"{lines.name}, line {number}", row) for number, row in chain([first], objects))
-    return Releases(Jsonl(tuple(values)), placed, lines.close)
+    form = Jsonl(tuple(values), intervals=set(ENDS) <= first[1].keys())
+    return Releases(form, placed, lines.close)
 
 
 def _of_parquet(path: str) -> Releases:

@@ -161,9 +161,10 @@ class ParquetSink:
     keeps = False
     mechanism = ""  # of what is continued
 
-    def __init__(self, path: Path, bins: Sequence[str]) -> None:
-        Csv(bins)  # the same columns, the same clashes
+    def __init__(self, path: Path, bins: Sequence[str], *, intervals: bool = False) -> None:
+        Csv(bins, intervals=intervals)  # the same columns, the same clashes
         self._path = path
+        self._intervals = intervals
         self._bins = bins
         self._fresh = path.with_name(path.name + ".new")
         self._parquet = parquet()
@@ -199,6 +200,9 @@ class ParquetSink:
         columns |= {name: values[:, i] for i, name in enumerate(self._bins)}
         columns["kind"] = [[Kind(kind).name.lower() for kind in row.kind] for row in self._rows]
         columns["noise_sd"] = [row.noise_sd.tolist() for row in self._rows]
+        if self._intervals:
+            both = {"low": [row.low for row in self._rows], "high": [row.high for row in self._rows]}
+            columns |= {name: arrow.array(each, arrow.list_(arrow.int64())) for name, each in both.items()}
         about = [provenance(row) for row in self._rows]
         table = arrow.table(columns | {name: [row[name] for row in about] for name in AFTER_BINS[2:]})
         self._rows.clear()
