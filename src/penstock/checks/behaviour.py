@@ -6,6 +6,7 @@ import doctest
 import gc
 import sys
 import tracemalloc
+from copy import deepcopy
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from penstock.errors import BadInput, CheckFailed, NotProven
 from penstock.laws import LAWS
 from penstock.noise import ScriptedNoise, SimulationNoise
 from penstock.proofs import PROVED, fingerprint, proof_of
-from penstock.types import Kind, Snapshot
+from penstock.types import Kind, Release, Snapshot
 
 WARM_UP, STRETCHES, STRETCH = 500, 4, 400
 GROWTH_BYTES = 1024  # in one stretch
@@ -28,6 +29,18 @@ def one_release_a_step(subject: Subject) -> None:
             shapes = {release.values.shape, release.kind.shape, release.noise_sd.shape}
             subject.require(shapes == {(stream.bins,)}, "a release has one value, kind and noise_sd for every bin")
             subject.require(release.values.dtype == np.int64, "published values are whole numbers")
+            _require_intervals(subject, release)
+
+
+def _require_intervals(subject: Subject, release: Release) -> None:
+    """Whoever says between which numbers the counts lie has announced it, and says it of every bin."""
+    if release.low is None or release.high is None:
+        return
+    subject.require(subject.mechanism.intervals, "a mechanism whose releases have intervals says so: intervals = True")
+    subject.require({release.low.shape, release.high.shape} == {release.values.shape}, "every bin has an interval")
+    subject.require({release.low.dtype, release.high.dtype} == {np.dtype(np.int64)}, "intervals have whole ends")
+    held = bool(((release.low <= release.values) & (release.values <= release.high)).all())
+    subject.require(held, "an interval holds the value it is about")
 
 
 def same_seed_same_output(subject: Subject) -> None:
@@ -55,9 +68,9 @@ def nothing_changes_afterwards(subject: Subject) -> None:
         handed_out = []
         for snapshot in stream:
             release = subject.step(mechanism, snapshot)
-            handed_out.append((release, release.values.copy()))
+            handed_out.append((release, deepcopy(release)))
         subject.require(np.array_equal(given, stream.counts), "the input is left alone")
-        kept = all(np.array_equal(release.values, values) for release, values in handed_out)
+        kept = all(release.same_as(before) for release, before in handed_out)
         subject.require(kept, "a release never changes after it was handed out")
 
 
