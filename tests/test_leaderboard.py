@@ -158,7 +158,7 @@ def test_whoever_stops_it_is_told_that_nothing_is_lost(tmp_path: Path, monkeypat
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("penstock.cli.bench.measured", interrupted)
+    monkeypatch.setattr("penstock.cli.benching.measured", interrupted)
     code, _, err = penstock(*SMALL, "--stream", "const", "--into", tmp_path)
     assert (code, "goes on where it was" in err) == (130, True)
 

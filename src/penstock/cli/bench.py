@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,18 +15,20 @@ from penstock.bench.cache import Cache
 from penstock.bench.originals import ORIGINALS, original_named
 from penstock.bench.originals import fetch as fetched
 from penstock.bench.report import About, Shown, standings_table, write
-from penstock.bench.runner import Loader, known, measured
+from penstock.bench.runner import Loader, known
 from penstock.bench.suite.naming import Loaded
 from penstock.bench.suite.streams import LONG, NAMED, named
 from penstock.bench.summary import Errors
 from penstock.cli import benching
-from penstock.cli.console import counted, messages, progress, results, several
+from penstock.cli.console import messages, progress, results, several
+from penstock.cli.goals import auto
 from penstock.cli.peers import peers
 from penstock.drawing import require_drawable
 from penstock.errors import BadInput
 
 app = typer.Typer(no_args_is_help=True, help="Compare every mechanism on every stream, in simulation.")
 app.command()(peers)
+app.command()(auto)
 
 PART = "part"  # in the folder of the report: a report that is not of everything
 
@@ -65,7 +67,7 @@ def leaderboard(
             _tell_deserted(shown[-1])
     command = _command({"--board": boards, "--only": only, "--stream": streams}, seeds, dev=dev)
     written = write(into if whole else into / PART, shown, list(about.values()), figures=figures, command=command)
-    _tell_stand_ins(about.values())
+    benching.tell_stand_ins(about.values())
     report = next(path for path in written if path.suffix == ".html")
     results.print(f"[dim]Report: {escape(str(report))}[/]", soft_wrap=True)
 
@@ -118,12 +120,7 @@ def _chosen(keys: Sequence[str], names: Sequence[str], *, dev: bool) -> list[Boa
 
 def _measured(board: Board, keys: Sequence[str], seeds: int, loader: Loader, cache: Cache, workers: int) -> Shown:
     """All mechanisms; or only some, and the others as far as they are known."""
-    with counted(board.title) as show:
-        try:
-            found = measured(dict.fromkeys(board.scenarios(keys), seeds), loader, cache, workers, show)
-        except KeyboardInterrupt:
-            messages.print("Stopped; what was run is kept, and the same command goes on where it was.")
-            raise
+    found = benching.run(dict.fromkeys(board.scenarios(keys), seeds), board.title, loader, cache, workers)
     others = known(dict.fromkeys(board.scenarios(), seeds), loader, cache) if keys else {}
     return Shown(board, others | found)
 
@@ -157,12 +154,3 @@ def _tell_deserted(shown: Shown) -> None:
 
 def _about(name: str, loaded: Loaded) -> About:
     return About(name, loaded.about, loaded.origin, len(loaded), loaded.bins)
-
-
-def _tell_stand_ins(about: Iterable[About]) -> None:
-    missing = sorted({each.name.split("[")[0] for each in about if each.origin == "stand-in"})
-    if missing:
-        messages.print(
-            f"[yellow]Made up, because there is no file of them: {', '.join(missing)}.[/] Say with --data where they"
-            " are, or see penstock bench fetch."
-        )

@@ -1,0 +1,171 @@
+"""What is asked of ``auto``, and whether it is met."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
+from typing import NamedTuple
+
+from penstock.bench.boards import SPARSE
+from penstock.bench.goals.found import Found, beside
+from penstock.bench.goals.plan import AUTO
+from penstock.bench.metrics import Outcome
+from penstock.bench.report.shown import whole
+from penstock.bench.report.wording import NOTHING, ratio, several, share
+from penstock.bench.summary import NEAR, Cell, Estimate, geometric
+
+EMPTY = 1 / 3  # of a stream's counts, from which on it is sparse
+MOSTLY_EMPTY = ("sparse", *SPARSE)  # many bins, of which most are empty at any time
+
+Ratios = Mapping[Cell, Estimate]
+
+
+class Goal(NamedTuple):
+    """What is asked where, what was measured, what is worth knowing besides, and whether it is met; None: not run."""
+
+    where: str
+    what: str
+    asked: str
+    measured: str
+    met: bool | None
+    beside: str = ""
+
+
+def goals(found: Found) -> list[Goal]:
+    """All of them."""
+    parts = (_beside_spas, _beside_the_best, _oracle, _short, _event, _user, _coverage)
+    return [goal for part in parts for goal in part(found)]
+
+
+def _beside_spas(found: Found) -> Iterator[Goal]:
+    where = "long, beside SPAS"
+    relative, absolute = found.on("long", "mre"), found.on("long", "mae")
+    made_for, usual = relative.over("spas"), relative.over("spas", AUTO)
+    yield _at_most(where, "MRE", _mean(made_for), 0.36, f"as it is by default: {ratio(_mean(usual))}")
+    yield _at_most(where, "MAE", _mean(absolute.over("spas")), 0.50)
+    for measure, ratios in {"MRE": made_for, "MAE": absolute.over("spas")}.items():
+        above = [cell for cell, each in ratios.items() if each.low > 1]
+        number = float(len(above)) if ratios else math.nan
+        at = "; ".join(map(_at, above))
+        yield _at_most(where, f"{measure}: cells whose whole interval is above 1", number, 0, at, digits=0)
+
+
+def _beside_the_best(found: Found) -> Iterator[Goal]:
+    where = "long, beside the best other of each cell"
+    absolute, squares = found.on("long", "mae"), found.on("long", "rmse")
+    ratios, made_for, usual = absolute.over_best(), squares.over_best(), squares.over_best(AUTO)
+    yield _at_most(where, "MAE", _mean(ratios), 0.78)
+    yield _near(where, ratios, 0.95)
+    yield _at_most(where, "MAE, worst cell", *_worst(ratios, 1.4))
+    yield _at_most(where, "RMSE", _mean(made_for), 0.85, f"as it is by default: {ratio(_mean(usual))}")
+    worst, limit, at = _worst(made_for, 1.7)
+    beside = f"{at}; as it is by default: {ratio(_worst(usual, limit)[0])}"
+    yield _at_most(where, "RMSE, worst cell", worst, limit, beside)
+
+
+def _oracle(found: Found) -> Iterator[Goal]:
+    ratios = beside(found.boards["long"], found.oracle, "mae", attrgetter("name")).over_best()
+    worst, _, at = _worst(ratios)
+    where = "long, beside the best fixed pace in hindsight, same filter"
+    yield _at_most(where, "MAE", _mean(ratios), 1.10, f"worst: {ratio(worst)}, {at}")
+
+
+def _short(found: Found) -> Iterator[Goal]:
+    rivalry, where = found.on("short", "mae"), "short, beside the best other of each cell"
+    ratios = rivalry.over_best()
+    yield _at_most(where, "MAE", _mean(ratios), 0.90)
+    yield _near(where, ratios, 0.80)
+    emptiest = {cell: each for cell, each in rivalry.over("sample").items() if whole(cell.stream) in MOSTLY_EMPTY}
+    names = ", ".join(dict.fromkeys(whole(cell.stream) for cell in emptiest))
+    yield _at_most("short, beside Sample", f"MAE, worst cell of {names or 'sparse streams'}", *_worst(emptiest, 1.0))
+    early = beside(found.early, {what: found.early[what] for what in found.early if what.mechanism != AUTO}, "mae")
+    means, paired = early.over_mean("sample"), _worst(early.over("sample"))
+    beside_it = (
+        f"ratio of mean errors; the mean of ratios, in which seeds that favour Sample weigh most: {ratio(paired[0])}"
+    )
+    worst = max(means.values(), default=math.nan)
+    yield _at_most("a constant stream over two windows, beside Sample", "MAE, worst epsilon", worst, 3.0, beside_it)
+
+
+def _event(found: Found) -> Iterator[Goal]:
+    where, ratios = "event, beside Baseline clipped at 0", found.on("event", "sse").over("baseline")
+    yield _at_most(where, "SSE, worst cell", *_worst(ratios, 1.15))
+    sparse = {cell: each for cell, each in ratios.items() if found.empty.get(cell.stream, 0) > EMPTY}
+    shares = {whole(cell.stream): share(found.empty[cell.stream]) for cell in sparse}
+    names = ", ".join(f"{name} ({part} of counts are 0)" for name, part in shares.items())
+    worst, limit, at = _worst(sparse, 0.5)
+    yield _at_most(where, "SSE, worst cell of sparse streams", worst, limit, f"{at}; these are {names or 'none'}")
+
+
+def _user(found: Found) -> Iterator[Goal]:
+    yield _at_most("user, beside DSAT", "MAE", _mean(found.on("user", "mae").over("dsat")), 0.42)
+    ratios = beside(found.boards["user"], found.fixed, "mae", attrgetter("name")).over_best()
+    worst, _, at = _worst(ratios)
+    where = "user, beside the best fixed interval in hindsight"
+    yield _at_most(where, "MAE", _mean(ratios), 1.45, f"worst: {ratio(worst)}, {at}")
+
+
+def _coverage(found: Found) -> Iterator[Goal]:
+    where = "95 % intervals"
+    by_stream = covered(found)
+    means = {stream: _plain_mean(by_epsilon.values()) for stream, by_epsilon in by_stream.items()}
+    mean, least = _plain_mean(means.values()), min(means, key=lambda each: means[each], default="")
+    met = None if math.isnan(mean) else 0.92 <= mean <= 0.98
+    yield Goal(where, "counts inside, mean of all streams", "92 to 98 %", _share(mean), met)
+    lowest = means[least] if least else math.nan
+    met = None if math.isnan(lowest) else lowest >= 0.85
+    yield Goal(where, "counts inside, worst stream", "at least 85 %", _share(lowest), met, least)
+
+
+def covered(found: Found) -> dict[str, dict[str, float]]:
+    """The part of counts inside of their intervals, of every stream by epsilon; where there are none, nothing."""
+    by_stream: dict[str, dict[str, float]] = {}
+    for what, runs in found.coverage.items():
+        inside = 1 - _plain_mean(_outside(run) for run in runs.values())
+        if not math.isnan(inside):
+            by_stream.setdefault(what.stream, {})[what.promise.epsilon] = inside
+    return by_stream
+
+
+def _outside(run: Outcome) -> float:
+    return run.mae  # of intervals; see Covered
+
+
+def _at_most(where: str, what: str, figure: float, limit: float, beside: str = "", *, digits: int = 2) -> Goal:
+    known = not math.isnan(figure)
+    measured = f"{figure:.{digits}f}" if known else NOTHING
+    return Goal(where, what, f"at most {limit:.{digits}f}", measured, figure <= limit if known else None, beside)
+
+
+def _near(where: str, ratios: Ratios, part: float) -> Goal:
+    """How many cells are as good as the best."""
+    near = _plain_mean(float(each.value <= NEAR) for each in ratios.values())
+    met = None if math.isnan(near) else near >= part
+    what = f"MAE: part of {several(len(ratios), 'cell')} within 5 %"
+    return Goal(where, what, f"at least {share(part)}", _share(near), met)
+
+
+def _worst(ratios: Ratios, limit: float = math.inf) -> tuple[float, float, str]:
+    """The largest ratio, what it may be, and where it is."""
+    if not ratios:
+        return math.nan, limit, ""
+    cell = max(ratios, key=lambda each: ratios[each].value)
+    return ratios[cell].value, limit, _at(cell)
+
+
+def _mean(ratios: Ratios) -> float:
+    return geometric(each.value for each in ratios.values()) if ratios else math.nan
+
+
+def _plain_mean(figures: Iterable[float]) -> float:
+    found = list(figures)
+    return sum(found) / len(found) if found else math.nan
+
+
+def _share(part: float) -> str:
+    return NOTHING if math.isnan(part) else f"{part:.1%}".replace("%", " %")
+
+
+def _at(cell: Cell) -> str:
+    return f"{cell.stream}, {cell.promise}"
