@@ -28,7 +28,8 @@ INTRODUCTION = (
 MEANING = (
     f"Within 5 %: the part of cells in which the ratio is at most {NEAR}. First: the part in which the mean error over"
     " all seeds is the least. Releases: units with something new in them, in a window. Used: what a window spends in"
-    " the mean, over epsilon. Who was not run in all cells comes last."
+    " the mean, over epsilon. Who was not run in all cells comes last. One that can be made for a measure is there once"
+    " more for each of them."
 )
 STAND_INS = (
     f"{DAGGER} Stand-in: a made-up stream of the same size and character, because the file was not at hand. Its figures"
