@@ -128,6 +128,19 @@ def test_it_is_hardly_ever_worse_than_a_sum_of_measurements(name: str, width: in
     assert relative_error(ACTIVE[name], found, measured, width) < 1.08
 
 
+def test_estimates_that_measurements_keep_contradicting_are_given_up() -> None:
+    """One day of the week is off by what noise may be as well, for ten weeks at a time: no way to move sees to that."""
+    days = np.arange(700) % 7
+    off = np.where(days == 0, np.where(np.arange(700) // 70 % 2, 6.0, -6.0), 0.0)
+    counts = (60 + 30 * np.sin(2 * np.pi * days / 7) + off)[:, np.newaxis] * np.ones(2)
+    measured = noisy(counts, 13)
+    found, late = run(SlidingSums(2, WIDTH), measured), slice(350, None)
+    truth = sliding(counts, WIDTH)[late]
+    errors = np.square(found.mean[late] - truth).mean(), np.square(sliding(measured, WIDTH)[late] - truth).mean()
+    assert errors[0] < 1.2 * errors[1]
+    assert np.square(found.deviation[late]).mean() > 0.5 * errors[0]
+
+
 def test_it_is_far_better_where_bins_are_small_or_still() -> None:
     rng = np.random.default_rng(6)
     counts: Floats = rng.poisson(rng.lognormal(-2, 1.5, 40), (400, 40)) * np.float64(0.1)

@@ -23,8 +23,12 @@ from penstock.types import Floats
 NOISE = 2.0  # the variance of a measurement
 NEAR = 8.0  # noise scales from which a measurement can be one of a spike or a jump
 SEASON_MEMORY = 300  # units a season remembers besides its own: it must not follow the noise of single measurements
+PROOF = 600.0  # units over which estimates are compared with sums of measurements
+FEW = 4  # sums that do not overlap are too few to doubt by
+DOUBT = 2.0  # deviations that the two must differ by more than they should before estimates are doubted
 MANY = 8  # bins from which they are taken for a population
 KEPT = ("level", "variance", "velocity", "mixed", "velocity_variance", "sums", "spread", "crossed", "drifting")
+KEPT_OF_BINS = ("weights", "lent", "raw", "differed", "foretold")
 
 
 class Heard(NamedTuple):
@@ -78,6 +82,10 @@ class SlidingSums:
         self.drifting = np.zeros((width + 1, *moving))
         self.weights = np.tile(self.ways.prior, (bins, 1))
         self.lent = self.weights.copy()  # the prior of each bin's ways, as the other bins see it
+        self.raw = np.zeros((width + 1, bins))  # the sums of the measurements themselves
+        self.differed, self.foretold = np.zeros(
+            (2, bins)
+        )  # their squared distance from estimates, and what it should be
         self.season, self.shrinkage = Season(bins, SEASON_MEMORY), Shrinkage()
 
     def update(self, measured: Floats) -> Sums:
@@ -92,7 +100,8 @@ class SlidingSums:
         if self._seasons:
             self.season.update(self.units, measured, 1.0)
         self.units += 1
-        return self._estimate()
+        _join(self.raw, np.broadcast_to(measured, self.raw[1:].shape).copy())
+        return self._doubted(*self._estimate())
 
     def _switch(self) -> None:
         """A bin may begin to move in another way at any unit: what is new to a way begins from what all others know."""
@@ -192,7 +201,7 @@ class SlidingSums:
             self.weights = _shares(self.weights * lent / self.lent)
             self.lent = lent
 
-    def _estimate(self) -> Sums:
+    def _estimate(self) -> tuple[Floats, Floats]:
         """Of all ways. What bins have in common says something about levels, and so about sums that go with them."""
         likely, sums = dominant(self.weights), self.sums[-1]
         mean = _mean(sums, likely)
@@ -207,16 +216,32 @@ class SlidingSums:
             better, deviation = self.shrinkage.improved(level[:, 0], np.sqrt(variance))
             found = found + along * (better - level[:, 0])
             spread = spread - along**2 * (variance - deviation**2)
-        return Sums(np.maximum(found, 0.0), np.sqrt(np.maximum(spread, STILL)))
+        return found, np.maximum(spread, STILL)
+
+    def _doubted(self, found: Floats, spread: Floats) -> Sums:
+        """Lean on measurements where estimates are further from them than they would be, were they as good as they say.
+
+        An estimate that knows its variance is off its measurements by that of the noise, less its own.
+        """
+        noise, kept, apart = NOISE * min(self.units, len(self.raw) - 1), 1 - 1 / PROOF, self.raw[-1] - found
+        self.differed = kept * self.differed + apart**2
+        self.foretold = kept * self.foretold + np.maximum(noise - spread, STILL)
+        number = PROOF * (1 - kept**self.units)
+        allowed = 1 + DOUBT * np.sqrt(2 * (len(self.raw) - 1) / number)
+        share = np.maximum(1 - allowed * self.foretold / np.maximum(self.differed, STILL), 0.0)
+        share *= self.units > FEW * (len(self.raw) - 1)
+        error = np.maximum(spread, self.differed / number - noise + 2 * spread)
+        doubted = (1 - share) ** 2 * error + share**2 * noise + 2 * share * (1 - share) * spread
+        return Sums(np.maximum(found + share * apart, 0.0), np.sqrt(np.where(share > 0, doubted, spread)))
 
     def save(self) -> dict[str, Any]:
         """All that a restart must find again."""
-        kept = {name: getattr(self, name) for name in (*KEPT, "weights", "lent")}
+        kept = {name: getattr(self, name) for name in (*KEPT, *KEPT_OF_BINS)}
         return kept | {"units": self.units, "season": self.season.save(), "shrinkage": self.shrinkage.save()}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Go on from there."""
-        for name in (*KEPT, "weights", "lent"):
+        for name in (*KEPT, *KEPT_OF_BINS):
             setattr(self, name, np.array(saved[name]))
         self.units = saved["units"]
         self.season.load(saved["season"])

@@ -66,7 +66,10 @@ def all_ways() -> Ways:
     other = [*product((1.0,), (STILL, 0.5, 5.0)), *product((0.01, 3.0, 10.0, 30.0, 100.0, 1e3, 1e4), (STILL,))]
     scattered = [(around / 10, around) for around in (50.0, 500.0, 5000.0)]
     walks = [Way("walk", *each) for each in (*slow, *other, *scattered)]
-    seasons = [Way("seasonal", *each) for each in (*slow, (10.0, STILL), (0.1, 50.0))]
+    seasons = [
+        Way("seasonal", *each)
+        for each in (*slow[3:], *product((1.0, 10.0, 100.0), (STILL,)), (0.1, 50.0), (50.0, 500.0))
+    ]
     jumps = [Way("jump", 1e-5, around, *rates) for rates, around in product((SPIKY, JUMPY), (STILL, 0.5))]
     trends = [Way("trend", 0.0, STILL, velocity=10.0**power) for power in range(-5, 3)]
     return Ways.of([*walks, *seasons, *jumps, *trends])
