@@ -1,0 +1,87 @@
+"""How far stated spreads are trusted: as far as forecasts came true."""
+
+import numpy as np
+import pytest
+
+from penstock.codec import decode, encode
+from penstock.primitives.calibration import WIDER, Calibration
+from penstock.types import Floats
+
+STEPS = 120
+
+
+def calibrated(truth: Floats, *, stated: float = 10.0, noise: float = 5.0, seed: int = 1, steps: int = STEPS) -> Floats:
+    """Factors of bins whose forecasts are off by ``truth`` as a rule, and said to be off by ``stated``."""
+    rng = np.random.default_rng(seed)
+    bins = len(truth)
+    calibration = Calibration(bins)
+    for _ in range(steps):
+        missed = rng.normal(0, truth) + rng.laplace(0, noise, bins)
+        calibration.update(missed, np.full(bins, stated), np.full(bins, noise))
+    return calibration.factor
+
+
+def test_forecasts_that_are_as_good_as_they_say_are_trusted() -> None:
+    assert calibrated(np.full(6, 10.0)) == pytest.approx(1.0, abs=0.25)
+
+
+@pytest.mark.parametrize("wrong", [2.0, 4.0])
+def test_forecasts_that_are_too_sure_of_themselves_are_widened_to_what_they_are(wrong: float) -> None:
+    factors = calibrated(np.full(6, 10.0 * wrong))
+    assert factors.mean() == pytest.approx(wrong, rel=0.25)
+    assert factors.min() > 0.6 * wrong
+
+
+def test_forecasts_that_are_better_than_they_say_are_not_widened() -> None:
+    assert calibrated(np.full(6, 1.0)).max() < 1
+
+
+def test_the_noise_of_measurements_is_not_held_against_forecasts() -> None:
+    """They miss by ten times what they state, all of it noise that the measurement is known to have."""
+    assert calibrated(np.full(4, 10.0), noise=100.0).max() < 2
+
+
+def test_every_bin_has_its_own_factor() -> None:
+    """One bin is too sure of itself among seven that are not. It is widened, the others hardly."""
+    truth = np.array([40.0, *[10.0] * 7])
+    factors = calibrated(truth)
+    assert factors[0] > 2.5
+    assert factors[1:].max() < 1.6
+
+
+def test_a_bin_that_has_seen_little_takes_a_hint_from_the_others() -> None:
+    """Its own forecasts were off alike, those of the others were not."""
+    factors = []
+    for others in (1.0, 40.0):
+        calibration = Calibration(5)
+        for own in (15.0, -9.0):
+            missed = np.array([own, others, -others, others, -others])
+            calibration.update(missed, np.full(5, 10.0), np.full(5, 2.0))
+        factors.append(float(calibration.factor[0]))
+    assert factors[1] > 1.1 * factors[0]
+
+
+def test_nothing_known_is_close_to_what_is_stated_and_factors_stay_in_bounds() -> None:
+    assert 1 <= Calibration(3).factor[0] <= 2
+    wild = calibrated(np.full(2, 1e15))
+    assert np.isfinite(wild).all()
+    assert (wild <= WIDER.max() * (1 + 1e-12)).all()
+
+
+def test_what_was_long_ago_is_forgotten() -> None:
+    rng = np.random.default_rng(2)
+    calibration = Calibration(1)
+    factors = []
+    for truth in (50.0, 10.0):
+        for _ in range(200):
+            calibration.update(rng.normal(0, [truth]) + rng.laplace(0, 5, 1), np.array([10.0]), np.array([5.0]))
+        factors.append(float(calibration.factor[0]))
+    assert factors[0] > 3 > 1.5 > factors[1]
+
+
+def test_saved_and_loaded_it_says_the_same() -> None:
+    one, other = Calibration(2), Calibration(2)
+    one.update(np.array([90.0, 3.0]), np.array([10.0, 10.0]), np.array([1.0, 1.0]))
+    assert not np.array_equal(one.factor, other.factor)
+    other.load(decode(encode(one.save())))
+    np.testing.assert_array_equal(one.factor, other.factor)
