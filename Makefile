@@ -1,11 +1,11 @@
-# make demo . make test . make check . make bench . make leaderboard . make peers . make retroactive . make ranges . make neighbourhood . make crash . make audit . make counterexamples: each makes the environment it needs.
+# make demo . make test . make check . make bench . make leaderboard . make auto . make peers . make retroactive . make ranges . make neighbourhood . make crash . make audit . make counterexamples: each makes the environment it needs.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCE := pyproject.toml
 DATA   ?= $(PENSTOCK_DATA)
 
-.PHONY: help demo test check bench leaderboard peers retroactive ranges neighbourhood crash audit counterexamples clean
+.PHONY: help demo test check bench leaderboard auto peers retroactive ranges neighbourhood crash audit counterexamples clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -47,6 +47,9 @@ bench: $(VENV)/.test ## measure speed and durability as ratios of one run, about
 
 leaderboard: $(VENV)/.demo ## every mechanism on every stream, with tables, figures and a report in benchmarks/; what is known is not run again
 	$(BIN)/penstock bench leaderboard $(if $(DATA),--data "$(DATA)") $(LEADERBOARD)
+
+auto: $(VENV)/.demo ## what is asked of auto, measured on the streams in DATA=folder, in benchmarks/auto.md; half an hour, what is known is not run again
+	$(BIN)/penstock bench auto $(if $(DATA),--data "$(DATA)") $(AUTO)
 
 peers: $(VENV)/.demo ## compare errors with published ones on the streams in DATA=folder (or PENSTOCK_DATA), a few minutes
 	$(BIN)/penstock bench peers $(if $(DATA),--data "$(DATA)")

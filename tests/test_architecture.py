@@ -24,7 +24,9 @@ MAY_UNSEAL = {"types.py", "desk.py"}
 PLANTED = ("penstock.audit.broken", "penstock.audit.planted", "penstock.audit.permissive")
 MAY_DRAW = {"noise", "primitives"}
 SECRETS = {"ledger", "noise", "unseal", "meter", "desk"}
-PUBLIC_PRIMITIVES = ("grouping", "kalman", "pid", "pool", "sampling", "segment", "smoothing", "spread")
+PUBLIC_PRIMITIVES = (
+    *("estimator", "grouping", "kalman", "pid", "pool", "sampling", "segment", "smoothing", "spread", "summing"),
+)
 A_MECHANISM_MAY_IMPORT = {
     *("math", "dataclasses", "typing", "collections", "fractions", "numpy"),
     *("penstock.epsilon", "penstock.mechanisms.base", "penstock.models", "penstock.queries", "penstock.types"),

@@ -86,7 +86,7 @@ class Settings:
         """The mechanism, under its model."""
         parameters = dict(self.mechanism)
         model = model_of(self.model)
-        usual = "ma" if isinstance(model, MContext) else "spas"
+        usual = "ma" if isinstance(model, MContext) else "auto"
         return catalogue.made(str(parameters.pop("name", usual)), parameters, model)
 
 

@@ -83,9 +83,7 @@ class SlidingSums:
         self.weights = np.tile(self.ways.prior, (bins, 1))
         self.lent = self.weights.copy()  # the prior of each bin's ways, as the other bins see it
         self.raw = np.zeros((width + 1, bins))  # the sums of the measurements themselves
-        self.differed, self.foretold = np.zeros(
-            (2, bins)
-        )  # their squared distance from estimates, and what it should be
+        self.differed, self.foretold = np.zeros((2, bins))  # squares: how far estimates are off these, and should be
         self.season, self.shrinkage = Season(bins, SEASON_MEMORY), Shrinkage()
 
     def update(self, measured: Floats) -> Sums:
@@ -102,6 +100,12 @@ class SlidingSums:
         self.units += 1
         _join(self.raw, np.broadcast_to(measured, self.raw[1:].shape).copy())
         return self._doubted(*self._estimate())
+
+    @property
+    def expected(self) -> Floats:
+        """Where the levels of all bins are."""
+        levels: Floats = _mean(self.level, dominant(self.weights))[:, 0]
+        return levels
 
     def _switch(self) -> None:
         """A bin may begin to move in another way at any unit: what is new to a way begins from what all others know."""

@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penstock.primitives.dynamics import KINDS, STILL, TILT
+from penstock.primitives.dynamics import STILL
 from penstock.types import Floats
 
+KINDS = {"walk": 0.5, "seasonal": 0.15, "jump": 0.25, "trend": 0.25}  # how likely each is, up to a factor
+TILT = 0.5  # ten times as much movement is so much less likely
 RARE = 1e-4  # spikes, and jumps, per unit, of what has few of them
 SPIKY, JUMPY = (0.02, 0.002), (0.001, 0.02)  # spikes and jumps per unit of what has many
 

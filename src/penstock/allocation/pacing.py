@@ -1,0 +1,71 @@
+"""How often to publish: as often as is best for what the stream may be, going by what was published."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.allocation.risk import WINDOWS, Objective, paces, risk
+from penstock.primitives.bank import dominant
+from penstock.primitives.dynamics import dynamics
+from penstock.types import Floats, Ints
+
+EVENED = 0.5  # how much of the estimates' leaning towards slow models is taken back for plans
+LEAST = {"mae": 3, "mre": 3, "rmse": 5}  # releases in a window, so that a jump is not missed for long
+
+
+class Pacing:
+    """The expected error of every pace in every bin, and the pace that is best for all of them.
+
+    Estimates take slow models for more likely; plans take every pace for as likely to be the best one, on a scale of
+    logarithms. ``fixed`` is a pace that is not up for choice.
+    """
+
+    def __init__(self, bins: int, window: int, objective: Objective, *, endless: bool, fixed: int = 0) -> None:
+        models = dynamics(window)
+        self._window, self._paces = window, paces(window)
+        self._risk = risk(window, objective, windows=WINDOWS if endless else 1)
+        self._evened = (_evenly(self._paces, self._risk.argmin(axis=0), models.flat) / models.prior) ** EVENED
+        self._allowed = self._paces >= min(LEAST[objective], window)
+        self._fixed = fixed
+        self.best = fixed or window
+        self.last = 0  # the unit of the last measurement
+        self.errors = np.zeros((bins, len(self._paces)))
+
+    @property
+    def every(self) -> int:
+        """How many units lie between releases."""
+        return -(-self._window // self.best)
+
+    def update(self, t: int, weights: Floats, importance: Floats) -> None:
+        """Expect errors as the models do, by their weights; what was expected in earlier windows fades.
+
+        The first measurement says nothing about how the stream moves.
+        """
+        gap, self.last = t - self.last, t
+        if self._fixed or gap == t:
+            return
+        likely = weights * self._evened
+        likely = dominant(likely / likely.sum(axis=1, keepdims=True))
+        fresh = max(-math.expm1(-gap / self._window), gap / t)
+        self.errors += fresh * (np.exp(likely @ self._risk.T) - self.errors)
+        expected = np.where(self._allowed, importance @ self.errors, np.inf)
+        self.best = int(self._paces[expected.argmin()])
+
+    def save(self) -> dict[str, Any]:
+        return {"errors": self.errors, "best": self.best, "last": self.last}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        self.errors, self.best, self.last = np.array(saved["errors"]), saved["best"], saved["last"]
+
+
+def _evenly(paces: Ints, best: NDArray[np.intp], flat: Floats) -> Floats:
+    """Weights of models such that every pace is best for as many, on a scale of logarithms."""
+    widths = np.gradient(np.log(paces)) if len(paces) > 1 else np.ones(1)
+    totals = np.bincount(best, flat, len(paces))
+    even: Floats = widths[best] * flat / totals[best]
+    even /= even.sum()
+    return even

@@ -1,0 +1,53 @@
+"""How much a release may cost if others are to follow it: what was spent comes back when it leaves the window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.types import Ints
+
+
+class Rations:
+    """What was spent in the last window, in nano-epsilon, and when. Where nothing comes back there is but one window.
+
+    >>> rations = Rations(window=4, comes_back=True)
+    >>> rations.spend(1, 600)
+    >>> rations.fair(t=2, every=1, remaining=400)  # for units 2, 3 and 4; then 600 come back
+    133
+    >>> Rations(window=4, comes_back=False).fair(t=3, every=1, remaining=400)  # for units 3 and 4
+    200
+    """
+
+    def __init__(self, window: int, *, comes_back: bool) -> None:
+        self._window, self._comes_back = window, comes_back
+        self.times: list[int] = []
+        self.spent: list[int] = []
+
+    def spend(self, t: int, nano: int) -> None:
+        """Unit ``t`` cost so much."""
+        self.times.append(t)
+        self.spent.append(nano)
+
+    def fair(self, t: int, every: int, remaining: int) -> int:
+        """The most that this release and each that follows it, ``every`` so many units, can cost alike."""
+        if not self._comes_back:
+            return remaining // -(-max(self._window - t + 1, 1) // every)
+        while self.times and self.times[0] <= t - self._window:
+            del self.times[0], self.spent[0]
+        number = np.arange(-(-self._window // every))
+        room = remaining + self._back_by(t + number * every)
+        return int((room // (number + 1)).min())
+
+    def _back_by(self, times: Ints) -> Ints:
+        """What has left the window by then of all that it holds now."""
+        gone = np.searchsorted(np.array(self.times, np.int64), times - self._window, side="right")
+        back: Ints = np.concatenate([[0], np.cumsum(np.array(self.spent, np.int64))])[gone]
+        return back
+
+    def save(self) -> dict[str, Any]:
+        return {"times": np.array(self.times, np.int64), "spent": np.array(self.spent, np.int64)}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        self.times, self.spent = saved["times"].tolist(), saved["spent"].tolist()

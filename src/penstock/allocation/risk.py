@@ -1,0 +1,143 @@
+"""How wrong a mechanism is that publishes n times in a window, for every n and every way counts may move.
+
+Each model makes up data and its own filter follows them, with the noise that an n-th of epsilon buys. No data are
+involved, so the table is public; it depends on the window alone, and is kept on disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import sys
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from penstock.primitives.bank import Bank
+from penstock.primitives.dynamics import DAMPING, Dynamics, dynamics
+from penstock.primitives.posterior import posterior
+from penstock.proofs import bare_code
+from penstock.types import Floats, Ints
+
+Objective = Literal["mae", "rmse", "mre"]
+
+PACES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 30, 40, 60, 80, 120, 160, 200, 240)
+WINDOWS = 12  # that are made up for a stream without end
+MOST_UNITS = 4000  # that are made up at most, but one window at least
+REPEATS, MOST_REPEATED = 8, 32_000  # of which long ones have fewer: so many units in all
+DIGITS = 4  # of a logarithm, so that the last bits of a processor decide nothing
+
+
+def paces(window: int) -> Ints:
+    """Numbers of releases in a window that are considered; of those with the same units between them, the least.
+
+    >>> paces(10)
+    array([ 1,  2,  3,  4,  5, 10])
+    """
+    intervals = {-(-window // pace) for pace in PACES if pace <= window} | set(range(1, min(window, 6) + 1))
+    return np.array(sorted({-(-window // every) for every in intervals}))
+
+
+@lru_cache(maxsize=16)
+def risk(window: int, objective: Objective = "mae", *, windows: int = WINDOWS) -> Floats:
+    """The logarithm of the error, a row a pace and a column a model; from the disk if it is there."""
+    squared = objective == "rmse"
+    path = _directory() / f"risk-{_name_of(window, squared, windows)}.npy"
+    shape = len(paces(window)), dynamics(window).size
+    try:
+        with path.open("rb") as file:
+            table: Floats = np.lib.format.read_array(file, allow_pickle=False)
+        if table.dtype == np.float64 and table.shape == shape and np.isfinite(table).all():
+            return table
+    except (OSError, ValueError, MemoryError):
+        pass
+    table = computed(window, squared, windows)
+    _keep(path, table)
+    return table
+
+
+def computed(window: int, squared: bool, windows: int) -> Floats:
+    """The table, made up from nothing."""
+    models = dynamics(window)
+    units = max(min(windows * window, MOST_UNITS), window)
+    counts = made_up(models, units, max(min(REPEATS, MOST_REPEATED // units), 1))
+    return np.array([np.round(_error_of(models, counts, window, int(pace), squared), DIGITS) for pace in paces(window)])
+
+
+def made_up(models: Dynamics, units: int, repeats: int) -> Floats:
+    """Counts of every model, from where they are at first; units x repeats x models."""
+    rng = np.random.default_rng(units)
+    shape = units, repeats, models.size
+    steps = rng.standard_normal(shape) * np.sqrt(models.level + models.velocity)
+    jumps = models.jumps
+    hit = rng.random((*shape[:2], len(models.rate[jumps]))) < models.rate[jumps]
+    steps[:, :, jumps] += hit * rng.standard_normal(hit.shape) * np.sqrt(models.jump[jumps])
+    velocity = np.zeros((repeats, len(models.velocity[models.trends])))
+    for unit in range(1, units):
+        velocity *= DAMPING
+        steps[unit, :, models.trends] += velocity
+        velocity += rng.standard_normal(velocity.shape) * np.sqrt(models.velocity[models.trends])
+    steps[0] = 0
+    around = rng.standard_normal(shape) * np.sqrt(models.around)
+    counts: Floats = np.cumsum(steps, axis=0, out=steps)
+    counts += around
+    return counts
+
+
+def _error_of(models: Dynamics, counts: Floats, window: int, pace: int, squared: bool) -> Floats:
+    """The log of the mean error of each model's own filter."""
+    repeats, every = counts.shape[1], math.ceil(window / pace)
+    scale = np.full((repeats, 1), float(pace))
+    noise = np.random.default_rng(pace).laplace(0, pace, (-(-len(counts) // every), *counts.shape[1:]))
+    bank, lost = Bank(repeats, models), np.zeros(models.size)
+    for number, begin in enumerate(range(0, len(counts), every)):
+        measured = counts[begin] + noise[number]
+        if number:
+            bank.advance(every)
+            expected = bank.level.copy()
+            estimate = expected + bank.correct(measured - expected, scale, every).found
+        else:
+            bank.begin(measured, scale)
+            estimate = measured
+        later = counts[begin + 1 : begin + every] - _foreseen(bank, min(every, len(counts) - begin))
+        for apart in (counts[begin : begin + 1] - estimate, later):
+            lost += (np.square(apart) if squared else np.abs(apart)).mean(axis=1).sum(axis=0)
+    mean = lost / len(counts)
+    error: Floats = np.log(mean) / (2 if squared else 1)
+    return error
+
+
+def _foreseen(bank: Bank, units: int) -> Floats:
+    """What the filters expect of the units after this one, until the next measurement."""
+    levels = np.repeat(bank.level[np.newaxis], units - 1, axis=0)
+    reach = np.cumsum(DAMPING ** np.arange(1, units))
+    levels[:, :, bank.models.trends] += reach[:, np.newaxis, np.newaxis] * bank.velocity
+    return levels
+
+
+@lru_cache(maxsize=16)
+def _name_of(window: int, squared: bool, windows: int) -> str:
+    """By what a table is known again: whatever it depends on, its own code included."""
+    modules = __name__, Bank.__module__, dynamics.__module__, posterior.__module__
+    code = "".join(bare_code(sys.modules[name]) for name in modules)
+    return hashlib.sha256(f"{window} {squared} {windows} {np.__version__} {code}".encode()).hexdigest()[:16]
+
+
+def _directory() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "penstock"
+
+
+def _keep(path: Path, table: Floats) -> None:
+    """For the next time, if there is room; whole or not at all."""
+    partial = path.with_name(f"{path.stem}-{os.getpid()}.part.npy")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.save(partial, table)
+        partial.replace(path)
+    except OSError:
+        with suppress(OSError):
+            partial.unlink()

@@ -1,0 +1,104 @@
+"""How counts may move: a bank of small models, all of them public, from standing still to jumping at every unit.
+
+A count is a level, and what comes and goes around it within a unit. Everything is in units of the noise that all of
+epsilon buys (s1 / epsilon), in which a release at every unit of a window of ``w`` carries noise of variance 2 w**2.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock.types import Floats, Mask
+
+DAMPING = 0.97  # of a velocity, per unit
+STILL = 0.02  # the variance around a level that does next to nothing
+KINDS = {"walk": 0.5, "seasonal": 0.15, "jump": 0.06, "trend": 0.1}  # how likely each is, up to a factor
+TILT = 0.3  # ten times as much movement is so much less likely, except for jumps
+RATES = (1 / 800, 1 / 160, 1 / 32)  # of jumps, per unit
+JUMPS = (0.003, 0.03, 0.3, 3.0, 30.0, 300.0)  # their variances, in those of a release at every unit
+
+
+class Model(NamedTuple):
+    """One way to move. ``level`` and ``around`` are variances per unit; the rest is 0 where it does not apply."""
+
+    kind: str
+    level: float = 0.0
+    around: float = STILL
+    rate: float = 0.0
+    jump: float = 0.0
+    velocity: float = 0.0
+
+
+class Dynamics(NamedTuple):
+    """All models, one entry each: first those that walk, with or without a season, then jumps, then trends."""
+
+    level: Floats
+    around: Floats
+    rate: Floats
+    jump: Floats
+    velocity: Floats
+    seasonal: Mask
+    prior: Floats  # for estimates: what moves little is more likely
+    flat: Floats  # for plans: no size is more likely than another
+    jumps: slice
+    trends: slice
+
+    @property
+    def size(self) -> int:
+        return len(self.level)
+
+
+@lru_cache(maxsize=8)
+def dynamics(window: int) -> Dynamics:
+    """The models for a window of so many units.
+
+    >>> bank = dynamics(120)
+    >>> bank.size, bank.jumps, bank.trends, int(bank.seasonal.sum())
+    (168, slice(114, 144, None), slice(144, 168, None), 44)
+    """
+    models = [*_walks(window, 10), *_walks(window, 100), *_jumps(window), *_trends(window)]
+    kinds = np.array([model.kind for model in models])
+    columns = (np.array([getattr(model, name) for model in models]) for name in Model._fields[1:])
+    level, around, rate, jump, velocity = columns
+    flat, prior = np.zeros(len(models)), np.zeros(len(models))
+    for kind, mass in KINDS.items():
+        of = kinds == kind
+        flat[of] = mass / of.sum()
+        tilted = TILT ** np.log10((level + around + velocity)[of]) if kind != "jump" else np.ones(of.sum())
+        prior[of] = mass * tilted / tilted.sum()
+    ends = np.searchsorted([kind in ("jump", "trend") for kind in kinds], True), int((kinds != "trend").sum())
+    jumps, trends = slice(int(ends[0]), ends[1]), slice(ends[1], len(models))
+    total = sum(KINDS.values())
+    return Dynamics(
+        level, around, rate, jump, velocity, kinds == "seasonal", prior / total, flat / total, jumps, trends
+    )
+
+
+def _walks(window: int, step: int) -> list[Model]:
+    """Random walks with noise around them; in coarser steps for those that have a season, too."""
+    most = math.ceil(math.log(1e5 * window**3, 100))
+    levels = [2 / window * 100.0**power for power in range(-2, most + 1)]
+    largest = math.floor(math.log(1e4 * window**2, step))
+    arounds = [STILL] + [2.0 * step**power for power in range(largest + 1)]
+    kind = "walk" if step == 10 else "seasonal"
+    pairs = product(levels, arounds)
+    return [Model(kind, level, around) for level, around in pairs if around == STILL or around > level / 100]
+
+
+def _jumps(window: int) -> list[Model]:
+    """Levels that stand still for long, and then do not."""
+    sizes = [2 * window**2 * size for size in JUMPS]
+    known = product(RATES, sizes, (STILL, 2.0 * window))
+    return [Model("jump", 0.0, around, rate, jump) for rate, jump, around in known if jump > 10 * around]
+
+
+def _trends(window: int) -> list[Model]:
+    """Velocities that wander, and are damped."""
+    unit = 2.0 * window**2
+    found = product([unit * 10.0**power for power in range(-8, 4)], (STILL, unit / 100))
+    return [Model("trend", 0.0, around, velocity=velocity) for velocity, around in found]

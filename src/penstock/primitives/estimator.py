@@ -1,0 +1,139 @@
+"""The best guess of every bin at every unit, from measurements now and then. It sees published values only.
+
+A bank of filters follows every bin; a season, if there is one, is taken off before and put on again; bins that are
+alike correct each other. All in units of the noise that epsilon buys.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from penstock.primitives.bank import Bank, Belief, passage
+from penstock.primitives.calibration import Calibration
+from penstock.primitives.dynamics import dynamics
+from penstock.primitives.relative import relative_median
+from penstock.primitives.season import Season
+from penstock.primitives.shrinkage import Shrinkage
+from penstock.types import Floats
+
+REACH = 1.96  # deviations of a normal that leave out one in twenty
+
+
+class Estimate(NamedTuple):
+    """Counts, how far they are off as a rule, and the deviation that their intervals are made from."""
+
+    mean: Floats
+    median: Floats
+    deviation: Floats
+    spread: Floats
+
+    def times(self, unit: float) -> Estimate:
+        """The same in another unit."""
+        return Estimate(*(each * unit for each in self))
+
+    @property
+    def relative_median(self) -> Floats:
+        """The counts whose relative error is smallest, in units of one."""
+        return np.minimum(relative_median(self.mean, self.deviation), np.maximum(self.median, 0))
+
+    @property
+    def interval(self) -> tuple[Floats, Floats]:
+        """Between what the counts lie with a probability of 95 %; not below zero."""
+        low, high = (np.maximum(self.mean + sign * REACH * self.spread, 0) for sign in (-1, 1))
+        return low, high
+
+
+class Estimator:
+    """Follows ``bins`` through windows of so many units. What may be left out are its parts."""
+
+    def __init__(
+        self, bins: int, window: int, *, pooling: bool = True, seasons: bool = True, shrinking: bool = True
+    ) -> None:
+        self.bank = Bank(bins, dynamics(window), pooling=pooling)
+        self._season = Season(bins, window) if seasons else None
+        self._shrinkage = Shrinkage() if shrinking else None
+        self._calibration = Calibration(bins)
+        self._belief: Belief | None = None
+        self._t = 0  # of the last measurement
+
+    def observe(self, t: int, measured: Floats, scale: Floats) -> None:
+        """Take in a measurement of unit ``t`` with noise of these scales."""
+        column, noise = measured[:, np.newaxis], scale[:, np.newaxis]
+        if self._belief is None:
+            self._belief = self.bank.begin(column, noise)
+        else:
+            foreseen = self._later(self._belief, t)
+            self._calibration.update(measured - foreseen.mean, foreseen.spread, scale)
+            self._belief = self.bank.update(column, noise, t - self._t, self._seasonal(t)[:, np.newaxis])
+        self._t = t
+        self._learn_season(t, measured, float(np.mean(scale) ** -2))
+        if self._shrinkage:
+            self._shrinkage.fit(self._belief.mean, self._belief.deviation)
+
+    def at(self, t: int) -> Estimate:
+        """What is known of unit ``t``, which is that of the last measurement or comes after it."""
+        assert self._belief is not None
+        estimate = self._now(self._belief) if t == self._t else self._later(self._belief, t)
+        estimate = estimate._replace(spread=self._calibration.factor * estimate.spread)
+        if self._shrinkage is None:
+            return estimate
+        mean, deviation = self._shrinkage.improved(estimate.mean, estimate.deviation)
+        median = self._shrinkage.medians(estimate.mean, estimate.deviation)
+        return Estimate(mean, median, deviation, deviation * estimate.spread / estimate.deviation)
+
+    @property
+    def weights(self) -> Floats:
+        """How likely every model is, in every bin."""
+        return self.bank.weights
+
+    @property
+    def levels(self) -> Floats:
+        """Where the bins are, without their seasons."""
+        assert self._belief is not None
+        return self._belief.level
+
+    def _now(self, belief: Belief) -> Estimate:
+        return Estimate(belief.mean, belief.mean, belief.deviation, belief.spread)
+
+    def _later(self, belief: Belief, t: int) -> Estimate:
+        gap = t - self._t
+        mean = belief.level + passage(gap).reach * belief.velocity + belief.seasonal * self._seasonal(t)
+        deviation = np.sqrt(np.square(belief.level_deviation) + gap * np.square(belief.drift))
+        spread = np.sqrt(np.square(belief.level_spread) + gap * np.square(belief.drift_spread))
+        return Estimate(mean, mean, deviation, spread)
+
+    def _seasonal(self, t: int) -> Floats:
+        return self._season.at(t) if self._season else np.zeros(len(self.bank.level))
+
+    def _learn_season(self, t: int, measured: Floats, weight: float) -> None:
+        """A season that changes takes over from the old one where it stands, so that nothing jumps."""
+        if self._season is None or self._belief is None:
+            return
+        before = self._season.at(t), self._season.chosen
+        self._season.update(t, measured, weight)
+        if self._season.chosen != before[1]:
+            moved = before[0] - self._season.at(t)
+            self.bank.move_seasonal(moved[:, np.newaxis])
+            self._belief = self._belief._replace(level=self._belief.level + self._belief.seasonal * moved)
+
+    def save(self) -> dict[str, Any]:
+        return {
+            "bank": self.bank.save(),
+            "calibration": self._calibration.save(),
+            "season": self._season and self._season.save(),
+            "shrinkage": self._shrinkage and self._shrinkage.save(),
+            "belief": self._belief and list(self._belief),
+            "t": self._t,
+        }
+
+    def load(self, saved: dict[str, Any]) -> None:
+        self.bank.load(saved["bank"])
+        self._calibration.load(saved["calibration"])
+        if self._season:
+            self._season.load(saved["season"])
+        if self._shrinkage:
+            self._shrinkage.load(saved["shrinkage"])
+        self._belief = saved["belief"] and Belief(*(np.array(each) for each in saved["belief"]))
+        self._t = saved["t"]

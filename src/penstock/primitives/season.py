@@ -1,0 +1,96 @@
+"""Cycles of public periods (a day, a week, a year), fitted to measurements of all bins. It sees published values only.
+
+Every period has its own least-squares fit of a few waves, which forgets slowly. The one that foretold measurements best
+so far is the season; before any has had time to prove itself, there is none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.types import Floats
+
+PERIODS = np.array([7, 12, 24, 48, 52, 96, 168, 336])
+SHORT_WAVES, LONG_WAVES = (1, 2, 3, 4, 5, 0, 0, 0), (1, 2, 3, 4, 6, 7, 14, 21)  # waves in a period; 0: none
+LONG = 100  # a period from which it has both slow and fast waves: the days of a week in hours
+CYCLES = 1.7  # of a period before its fit is used
+SPARE = 1.5  # measurements for every number that is fitted
+KEPT_LOSS = 0.98  # of how wrong a fit was, at every measurement
+PROVEN = 4.5  # forecasts, at least, before a period can be the season
+BETTER = 0.95  # of the season's loss that another one must have to take its place
+RIDGE = 0.5  # of a measurement: what pulls waves to 0
+
+
+class Season:
+    """The cycle of every bin, over windows of ``window`` units."""
+
+    def __init__(self, bins: int, window: int) -> None:
+        waves = np.array([SHORT_WAVES if period < LONG else LONG_WAVES for period in PERIODS])
+        self._used = (waves > 0) & (waves <= PERIODS[:, np.newaxis] / 2)
+        self._turns = np.where(self._used, waves, 0) * 2 * np.pi / PERIODS[:, np.newaxis]
+        self._size = 1 + 2 * self._used.sum(axis=1)
+        self._memory = 6.0 * PERIODS + 3.0 * window
+        terms = self._turns.shape[1] * 2 + 1
+        self.products = np.zeros((len(PERIODS), terms, terms))
+        self.moments, self.fits = np.zeros((2, len(PERIODS), terms, bins))
+        self.losses, self.forecasts = np.zeros((2, len(PERIODS)))
+        self.fitted = np.zeros(len(PERIODS), np.bool_)
+        self.chosen, self.releases, self.last = -1, 0, 0
+
+    def at(self, t: int) -> Floats:
+        """What the season adds at unit ``t``, in every bin; without its mean, which is the level's."""
+        if self.chosen < 0:
+            return np.zeros(self.fits.shape[2])
+        basis = self._basis(t)[self.chosen]
+        added: Floats = basis[1:] @ self.fits[self.chosen, 1:]
+        return added
+
+    def update(self, t: int, measured: Floats, weight: float) -> None:
+        """Learn from a measurement of unit ``t``, weighted by the squared budget it had."""
+        basis = self._basis(t)
+        self._judge(basis, measured)
+        kept = np.exp(-(t - self.last) / self._memory)[:, np.newaxis, np.newaxis]
+        self.products = kept * self.products + weight * basis[:, :, np.newaxis] * basis[:, np.newaxis, :]
+        self.moments = kept * self.moments + weight * basis[:, :, np.newaxis] * measured
+        self.releases, self.last = self.releases + 1, t
+        ripe = (t >= CYCLES * PERIODS) & (self.releases >= SPARE * self._size)
+        if ripe.any():
+            self.fits[ripe] = np.linalg.solve(self._ridged(weight)[ripe], self.moments[ripe])
+            self.fitted |= ripe
+
+    def _judge(self, basis: Floats, measured: Floats) -> None:
+        """How far every fit is off this time, and which is the season by now."""
+        if not self.fitted.any():
+            return
+        off = np.abs(measured - np.einsum("pk,pkb->pb", basis, self.fits)).sum(axis=1)
+        self.losses = np.where(self.fitted, KEPT_LOSS * self.losses + off, 0.0)
+        self.forecasts = np.where(self.fitted, KEPT_LOSS * self.forecasts + 1, 0.0)
+        mean = np.where(self.forecasts > PROVEN, self.losses / np.maximum(self.forecasts, 1), np.inf)
+        best = int(mean.argmin())
+        if np.isfinite(mean[best]) and (self.chosen < 0 or mean[best] < BETTER * mean[self.chosen]):
+            self.chosen = best
+
+    def _basis(self, t: int) -> Floats:
+        angles = self._turns * t
+        waves = np.concatenate([np.cos(angles) * self._used, np.sin(angles) * self._used], axis=1)
+        return np.concatenate([np.ones((len(PERIODS), 1)), waves], axis=1)
+
+    def _ridged(self, weight: float) -> Floats:
+        """The normal equations, pulled a little towards no waves; those that a period lacks are none at all."""
+        pulled = np.where(self._used, RIDGE * weight, 1.0)
+        diagonal = np.concatenate([np.zeros((len(PERIODS), 1)), pulled, pulled], axis=1)
+        ridged: Floats = self.products + diagonal[:, :, np.newaxis] * np.eye(diagonal.shape[1])
+        return ridged
+
+    def save(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in KEPT}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        for name in KEPT:
+            value = saved[name]
+            setattr(self, name, np.array(value) if isinstance(value, np.ndarray) else value)
+
+
+KEPT = ("products", "moments", "fits", "losses", "forecasts", "fitted", "chosen", "releases", "last")
