@@ -36,7 +36,7 @@ def demo(
     kind: options.StreamKind = "seasonal",
     bins: Annotated[int, typer.Option(help="How many bins the histogram has.")] = 8,
     steps: Annotated[int, typer.Option(help="For how many time units to publish.")] = 520,
-    mechanism: Annotated[str, typer.Option(help="Which mechanism; see penstock mechanisms.")] = "spas",
+    mechanism: Annotated[str, typer.Option(help="Which mechanism; see penstock mechanisms.")] = "auto",
     epsilon: Annotated[float, typer.Option(help="How much may be learnt about anybody within a window.")] = 1.0,
     w: Annotated[int, typer.Option(help="How many time units a window has.")] = 52,
     seed: Annotated[int, typer.Option(help="Seed of the made-up stream. The noise is secure and has none.")] = 7,
