@@ -23,7 +23,6 @@ from penstock.types import Cause, Ints
 few = settings(derandomize=True, deadline=None, max_examples=40)
 LAW: ps.PrivacyModel = ps.WEvent(epsilon=1, w=20)
 SHORT: ps.PrivacyModel = ps.WEvent(epsilon=1, w=6)
-UNPROVEN: dict[str, bool] = {}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -35,7 +34,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def auto(model: ps.PrivacyModel = LAW, **options: Any) -> Any:
-    return ps.Auto(model=model, **UNPROVEN, **options)
+    return ps.Auto(model=model, **options)
 
 
 def run(counts: Any, model: ps.PrivacyModel = LAW, *, seed: int = 1, **options: Any) -> list[ps.Release]:
@@ -472,3 +471,33 @@ def test_the_same_seed_gives_the_same_releases_and_another_one_does_not() -> Non
     one, same, other = (run(counts, SHORT, seed=seed) for seed in (1, 1, 2))
     assert all(a.same_as(b) for a, b in zip(one, same, strict=True))
     assert not np.array_equal(values(one), values(other))
+
+
+def test_a_stream_that_begins_late_is_published_like_one_that_begins_at_once() -> None:
+    """What has been seen counts, not the number of the unit: waits do not grow with units that nobody measured."""
+    rows = [[300]] * 60
+    early = [release.t for release in published(auto(), rows, ps.ScriptedNoise()) if release.charged]
+    late = auto().start(ps.Curator(LAW, 1, noise=ps.ScriptedNoise()))
+    charged = []
+    for snapshot in ps.streams.Stream([[300]] * 160):
+        release = late.pass_over(snapshot) if snapshot.t <= 100 else late.step(snapshot)
+        charged += [release.t - 100] if release.charged else []
+    assert charged == early
+
+
+@pytest.mark.parametrize("window", [3, 4, 6])
+def test_short_windows_are_not_explored_for_less_than_an_even_share(window: int) -> None:
+    model = ps.WEvent(epsilon=1, w=window)
+    releases = published(auto(model), [[300]] * 3)
+    assert all(release.charged >= model.epsilon / window for release in releases[:2])
+
+
+def test_more_bins_than_a_state_can_hold_are_refused_before_anything_is_spent() -> None:
+    curator = ps.Curator(ps.EventLevel(epsilon=1), 2000)
+    with pytest.raises(ps.BadInput, match="another mechanism"):
+        auto(curator.model, width=1000).start(curator)
+
+
+def test_a_window_that_nobody_can_plan_for_is_refused() -> None:
+    with pytest.raises(ps.BadInput, match="another mechanism"):
+        auto(ps.WEvent(epsilon=1, w=30_000))

@@ -196,6 +196,8 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "another format": lambda data: b"PK\x03\x04" + data,
     "a promise of too much": lambda data: data.replace(b"(", b"(99999999999999, ", 1).replace(b" " * 16, b"", 1),
     "changed in its head": lambda data: data.replace(b"descr", b"dexcr"),
+    "a head without its end": lambda data: data.replace(b"}", b" ", 1),
+    "a head that is none": lambda data: data.replace(b"'shape'", b"[     ]", 1),
 }
 
 

@@ -27,8 +27,9 @@ class Rations:
 
     def spend(self, t: int, nano: int) -> None:
         """Unit ``t`` cost so much."""
-        self.times.append(t)
-        self.spent.append(nano)
+        if self._comes_back:
+            self.times.append(t)
+            self.spent.append(nano)
 
     def fair(self, t: int, every: int, remaining: int) -> int:
         """The most that this release and each that follows it, ``every`` so many units, can cost alike."""

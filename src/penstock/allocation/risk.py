@@ -46,18 +46,32 @@ def paces(window: int) -> Ints:
 def risk(window: int, objective: Objective = "mae", *, windows: int = WINDOWS) -> Floats:
     """The logarithm of the error, a row a pace and a column a model; from the disk if it is there."""
     squared = objective == "rmse"
-    path = _directory() / f"risk-{_name_of(window, squared, windows)}.npy"
-    shape = len(paces(window)), dynamics(window).size
+    path = _place(window, squared, windows)
+    kept = path and _kept(path, (len(paces(window)), dynamics(window).size))
+    if kept is not None:
+        return kept
+    table = computed(window, squared, windows)
+    if path:
+        _keep(path, table)
+    return table
+
+
+def _kept(path: Path, shape: tuple[int, int]) -> Floats | None:
+    """What the file holds, if that is a table at all; whatever else is in it, the table is made anew."""
     try:
         with path.open("rb") as file:
             table: Floats = np.lib.format.read_array(file, allow_pickle=False)
-        if table.dtype == np.float64 and table.shape == shape and np.isfinite(table).all():
-            return table
-    except (OSError, ValueError, MemoryError):
-        pass
-    table = computed(window, squared, windows)
-    _keep(path, table)
-    return table
+    except Exception:  # a spoilt head raises whatever numpy's parser raises: TokenError, TypeError and others
+        return None
+    return table if table.dtype == np.float64 and table.shape == shape and np.isfinite(table).all() else None
+
+
+def _place(window: int, squared: bool, windows: int) -> Path | None:
+    """The file of a table; none where there is no home, or no source to know it by."""
+    try:
+        return _directory() / f"risk-{_name_of(window, squared, windows)}.npy"
+    except (OSError, RuntimeError):
+        return None
 
 
 def computed(window: int, squared: bool, windows: int) -> Floats:

@@ -21,7 +21,7 @@ def _mechanism_names() -> list[str]:
 MechanismName = Annotated[
     str | None,
     typer.Option(
-        help="Which mechanism, see penstock mechanisms; a run takes spas, or ma under m-context.",
+        help="Which mechanism, see penstock mechanisms; a run takes auto, or ma under m-context.",
         rich_help_panel=MECHANISM,
         autocompletion=_mechanism_names,
     ),

@@ -58,6 +58,11 @@ class Estimator:
         self._belief: Belief | None = None
         self._t = 0  # of the last measurement
 
+    @staticmethod
+    def numbers(window: int) -> int:
+        """How many are kept of every bin, about."""
+        return 4 * dynamics(window).size + 400
+
     def observe(self, t: int, measured: Floats, scale: Floats) -> None:
         """Take in a measurement of unit ``t`` with noise of these scales."""
         column, noise = measured[:, np.newaxis], scale[:, np.newaxis]

@@ -20,11 +20,18 @@ class Summing:
         self._scale = np.ones(bins)
         self._t = 0
 
+    @staticmethod
+    def numbers(width: int) -> int:
+        """How many are kept of every bin, about."""
+        return 150 * (width + 1) + 700
+
     def observe(self, t: int, measured: Floats, scale: Floats) -> None:
         """Take in a measurement; units before it that nobody measured are taken to be what was expected of them."""
         for _ in range(self._t + 1, t if self._t else 0):
             self._sums.update(self._sums.expected)
-        self._found, self._scale, self._t = self._sums.update(measured / scale), scale, t
+        if not self._t:  # one for all bins and units: levels and sums are kept in it
+            self._scale = np.full_like(scale, np.median(scale))
+        self._found, self._t = self._sums.update(measured / self._scale), t
 
     def at(self, t: int) -> Estimate:
         """What is known of the sum that ends with the last measurement."""
