@@ -47,7 +47,7 @@ def risk(window: int, objective: Objective = "mae", *, windows: int = WINDOWS) -
     """The logarithm of the error, a row a pace and a column a model; from the disk if it is there."""
     squared = objective == "rmse"
     path = _place(window, squared, windows)
-    kept = path and _kept(path, (len(paces(window)), dynamics(window).size))
+    kept = _kept(path, (len(paces(window)), dynamics(window).size)) if path else None
     if kept is not None:
         return kept
     table = computed(window, squared, windows)
