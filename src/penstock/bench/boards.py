@@ -41,7 +41,7 @@ class Board:
     """A comparison: all mechanisms that are proven for its promises, on all its streams.
 
     ``measures`` are judged, the first of them above all. Of every stream it takes as many units as ``lengths`` say, 0
-    being all of them.
+    being all of them. ``objectives`` are measures for which a mechanism that can be made for them takes part once more.
     """
 
     key: str
@@ -52,6 +52,7 @@ class Board:
     measures: tuple[str, ...]
     lengths: tuple[int, ...] = (0,)
     width: int = 1
+    objectives: tuple[str, ...] = ()
 
     def on(self, names: Iterable[str]) -> Board:
         """The same comparison on other streams; one with a length of its own, like "taxi[:50]", keeps it."""
@@ -73,7 +74,7 @@ class Board:
             for promise in self.promises
             for key in chosen
             if key in compared
-            for each in contestants(stream, promise, key, self.measures, self.width)
+            for each in contestants(stream, promise, key, self.objectives, self.width)
         ]
 
 
@@ -92,6 +93,7 @@ BOARDS: Mapping[str, Board] = {
             LONG,
             LONG_PROMISES,
             ("mae", "mre", "rmse", "range_error", "requests"),
+            objectives=OBJECTIVES,
         ),
         Board(
             "short",
