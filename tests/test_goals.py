@@ -58,7 +58,7 @@ def on_board(board: Board, errors: Errors) -> Outcomes:
         for stream in board.streams
         for promise in board.promises
         for key in (AUTO, *OTHERS)
-        for each in contestants(stream, promise, key, board.objectives, board.width)
+        for each in contestants(stream, promise, key, board.measures if promise in board.aimed else (), board.width)
     ]
     return {each: runs(*[(errors.get(each.stream) or errors[""])[each.contestant]] * SEEDS) for each in entered}
 

@@ -12,7 +12,7 @@ from penstock.bench.goals.made import MADE, SHORT
 from penstock.bench.scenario import Promise, Scenario
 
 AUTO = "auto"
-PACES = (1, 3, 6, 12, 30, 120)  # releases a window, of which the best is found in hindsight
+PACES = (1, 3, 8, 20, 60)  # releases a window, of which the best is found in hindsight
 INTERVALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # units from one release to the next
 ONE, FEW, MANY = 1, 2, 20  # seeds, of runs that take longest, of those that take long and of those that take a moment
 COVERED = 2000  # units
