@@ -42,10 +42,11 @@ class Plan:
 
     @property
     def oracle(self) -> Wanted:
-        """The same filter at every fixed pace, on the streams of the long board."""
+        """The same filter at every fixed pace, on the streams of the long board, under the last of the promises."""
         return {
             Scenario(stream, promise, AUTO, (("pace", pace),)): ONE
             for stream, promise in self._long
+            if promise == self.promises[-1]
             for pace in self.paces
         }
 
