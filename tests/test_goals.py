@@ -151,7 +151,7 @@ def test_the_best_pace_and_the_best_interval_are_found_in_hindsight() -> None:
         for every, error in ((1, 5.0), (100, 0.8))
     }
     asked = goals(found(oracle=paces, fixed=intervals))
-    assert goal(asked, "long, beside the best fixed pace", "MAE")[3:5] == ("2.00", False)
+    assert goal(asked, "long, epsilon 1, beside the best fixed pace", "MAE")[3:5] == ("2.00", False)
     assert goal(asked, "user, beside the best fixed interval", "MAE")[3:5] == ("1.25", True)
 
 
