@@ -40,7 +40,8 @@ TAKEN = Cost([Taken(1, 0.5, 0.05)], [Kept(1, {200: 29_000, 2000: 29_001})])
 
 
 def small(board: Board) -> Board:
-    return replace(board, streams=STREAMS[board.key], promises=board.promises[:2])
+    chosen = board.promises[:2]
+    return replace(board, streams=STREAMS[board.key], promises=chosen, aimed=chosen if board.aimed else ())
 
 
 SMALL = {key: small(board) for key, board in BOARDS.items()}
@@ -299,7 +300,7 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["const[:20]", "sparse[:20]"]
     boards = {key: replace(BOARDS[key], promises=(law,)).on(names) for key, law in laws.items()}
     part = ("made_walk[:20]",)
-    plan = Plan(boards, 1, (1,), (5,), (WEEK,), beginning="const[:20]", made=part, made_short=15, covered=10)
+    plan = Plan(boards, 1, (1,), (5,), (WEEK,), "const[:20]", tuple(names), part, made_short=15, covered=10)
     monkeypatch.setattr("penstock.cli.goals.Plan", lambda seeds: replace(plan, seeds=seeds))
     monkeypatch.setattr("penstock.cli.goals.cost", lambda: TAKEN)
     monkeypatch.delenv("PENSTOCK_DATA", raising=False)
