@@ -139,7 +139,7 @@ def test_it_says_what_the_ledger_says_and_ties_itself_to_the_last_release() -> N
 
 
 def test_all_parameters_are_told_also_those_that_nobody_chose() -> None:
-    run("--set", "warm_up=3", "--set", "histogram=quadtree(split=4)")
+    run("--mechanism", "spas", "--set", "warm_up=3", "--set", "histogram=quadtree(split=4)")
     origin = data("s.db")["origin"]
     usual = {field.name: field.default for field in ps.SPAS.parameter_fields()}
     assert origin["parameters"] == {
