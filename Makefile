@@ -48,7 +48,7 @@ bench: $(VENV)/.test ## measure speed and durability as ratios of one run, about
 leaderboard: $(VENV)/.demo ## every mechanism on every stream, with tables, figures and a report in benchmarks/; what is known is not run again
 	$(BIN)/penstock bench leaderboard $(if $(DATA),--data "$(DATA)") $(LEADERBOARD)
 
-auto: $(VENV)/.demo ## what is asked of auto, measured on the streams in DATA=folder, in benchmarks/auto.md; half an hour, what is known is not run again
+auto: $(VENV)/.demo ## what is asked of auto, measured on the streams in DATA=folder, in benchmarks/auto.md; what is known is not run again
 	$(BIN)/penstock bench auto $(if $(DATA),--data "$(DATA)") $(AUTO)
 
 peers: $(VENV)/.demo ## compare errors with published ones on the streams in DATA=folder (or PENSTOCK_DATA), a few minutes

@@ -40,8 +40,7 @@ TAKEN = Cost([Taken(1, 0.5, 0.05)], [Kept(1, {200: 29_000, 2000: 29_001})])
 
 
 def small(board: Board) -> Board:
-    chosen = board.promises[:2]
-    return replace(board, streams=STREAMS[board.key], promises=chosen, aimed=chosen if board.aimed else ())
+    return replace(board, streams=STREAMS[board.key], promises=board.promises[:2])
 
 
 SMALL = {key: small(board) for key, board in BOARDS.items()}
@@ -59,7 +58,7 @@ def on_board(board: Board, errors: Errors) -> Outcomes:
         for stream in board.streams
         for promise in board.promises
         for key in (AUTO, *OTHERS)
-        for each in contestants(stream, promise, key, board.measures if promise in board.aimed else (), board.width)
+        for each in contestants(stream, promise, key, board.measures if board.key == "long" else (), board.width)
     ]
     return {each: runs(*[(errors.get(each.stream) or errors[""])[each.contestant]] * SEEDS) for each in entered}
 

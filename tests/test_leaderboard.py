@@ -54,11 +54,10 @@ def test_every_scenario_can_be_made(board: Board) -> None:
         catalogue.made(scenario.mechanism, dict(scenario.parameters), scenario.promise.model)
 
 
-def test_who_has_objectives_takes_part_once_more_for_each_that_the_board_has() -> None:
+def test_who_has_objectives_takes_part_once_more_for_each_that_is_asked_for() -> None:
     promise = Promise("w-event", "1", 120)
-    for key, board in BOARDS.items():
-        names = list(dict.fromkeys(each.contestant for each in board.scenarios(["auto"])))
-        assert names == (["auto", "auto for MRE", "auto for RMSE"] if key == "long" else ["auto"])
+    for board in BOARDS.values():
+        assert {each.contestant for each in board.scenarios(["auto"])} == {"auto"}
     usual, relative = contestants("const", promise, "auto", ["mae", "mre"])
     assert (usual.name, relative.name) == ("auto", "auto(objective=mre)")
     assert [each.contestant for each in contestants("const", promise, "spas", ["mae", "mre"])] == ["spas"]
