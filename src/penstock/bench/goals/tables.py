@@ -21,8 +21,8 @@ VERDICTS: Mapping[bool | None, str] = {True: "yes", False: "NO", None: "not run"
 
 PAIRED = (
     "Ratios are errors of auto over those of others with the same seeds, in geometric means over cells: a stream under"
-    " a promise. By relative errors and by squares it is auto as it is made for them, where that was run. The best other"
-    " of a cell is chosen in hindsight on the same seeds, which is hard on auto."
+    " a promise. By relative errors and by squares it is auto as it is made for them, where that was run. The best"
+    " other of a cell is chosen in hindsight on the same seeds, which is hard on auto."
 )
 LEFT_OUT = (
     "MAE without the part over MAE with it, geometric means: above 1 the part helps. The streams are made up, and on no"
