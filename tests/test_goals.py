@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from in_process import command as penstock
@@ -89,10 +89,13 @@ def test_ratios_are_those_of_the_figures() -> None:
 
 @given(st.floats(0.01, 100), st.floats(0.01, 100))
 def test_means_over_cells_are_geometric(calm: float, wild: float) -> None:
+    mean = geometric([calm, wild])
+    limits = ((calm, 1.05), (wild, 1.05), (mean, 0.5))
+    assume(all(abs(figure - limit) > 1e-9 for figure, limit in limits))  # where the last bit decides
     errors = {name: FLAT | {"auto": 4 * ratio} for name, ratio in (("calm", calm), ("wild", wild))}
     asked = goals(found({**errors, "": FLAT}))
-    assert goal(asked, "long, beside the best other", "MAE, worst cell").measured == f"{max(calm, wild):.2f}"
-    mean = geometric([calm, wild])
+    worst = goal(asked, "long, beside the best other", "MAE, worst cell")
+    assert float(worst.measured) == pytest.approx(max(calm, wild), abs=0.0051)  # two digits
     beside_spas = goal(asked, "long, beside SPAS", "MAE")
     assert float(beside_spas.measured) == pytest.approx(mean, abs=0.006)
     assert beside_spas.met == (mean <= 0.5)
