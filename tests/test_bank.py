@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.codec import decode, encode
-from penstock.primitives.bank import Bank, Belief, dominant, passage
+from penstock.primitives.bank import Bank, Belief, passage
 from penstock.primitives.dynamics import DAMPING, Dynamics, dynamics
+from penstock.primitives.trust import dominant
 from penstock.types import Floats
 
 few = settings(derandomize=True, deadline=None, max_examples=40)
@@ -17,13 +18,28 @@ NONE = np.zeros((1, 1))
 
 
 def only(
-    *, level: float = 0.0, around: float = 0.02, jump: float = 0.0, rate: float = 0.0, velocity: float = 0.0
+    *,
+    level: float = 0.0,
+    around: float = 0.02,
+    jump: float = 0.0,
+    burst: float = 0.0,
+    rate: float = 0.0,
+    velocity: float = 0.0,
 ) -> Dynamics:
     """A bank's worth of one model."""
-    whole = np.array([level, around, rate, jump, velocity])[:, np.newaxis]
-    jumps, trends = slice(0, int(jump > 0)), slice(int(not velocity), 1)
+    one = np.ones(1)
     return Dynamics(
-        whole[0], whole[1], whole[2], whole[3], whole[4], np.zeros(1, np.bool_), np.ones(1), np.ones(1), jumps, trends
+        level=level * one,
+        around=around * one,
+        rate=rate * one,
+        jump=jump * one,
+        burst=burst * one,
+        velocity=velocity * one,
+        seasonal=np.zeros(1, np.bool_),
+        prior=one,
+        flat=one,
+        sudden=slice(0, int(rate > 0)),
+        trends=slice(int(not velocity), 1),
     )
 
 
@@ -120,6 +136,20 @@ def test_a_jump_is_found_at_once_and_what_stands_still_is_averaged() -> None:
     assert max(off[15:20].max(), off[35:].max()) < 1
 
 
+def test_what_bursts_comes_back_to_its_level() -> None:
+    """For a unit it is believed to be where it was measured; its level has stayed. A jump would have moved that."""
+    counts = np.full((30, 1), 100.0)
+    counts[20] = 900
+    noise = np.random.default_rng(5).laplace(0, 1, counts.shape)
+    bursting, jumping = (
+        follow(Bank(1, only(rate=1 / 50, **{name: 1e5})), counts + noise) for name in ("burst", "jump")
+    )
+    assert bursting[20].mean[0] == pytest.approx(900, abs=10)
+    assert bursting[20].level[0] == pytest.approx(100, abs=2)
+    assert jumping[20].level[0] == pytest.approx(900, abs=10)
+    assert abs(bursting[29].mean[0] - 100) < 1
+
+
 def test_of_all_models_those_that_jump_are_believed_after_one() -> None:
     """The others can say that such a thing happens, and then not that it happens once."""
     models = dynamics(20)
@@ -127,7 +157,7 @@ def test_of_all_models_those_that_jump_are_believed_after_one() -> None:
     noise = np.random.default_rng(4).laplace(0, 1, (36, 1))
     counts = np.where(np.arange(36) < 30, 50.0, 2000.0)[:, np.newaxis]
     believed = follow(bank, counts + noise)
-    assert bank.weights[0, models.jumps].sum() > 2 * models.prior[models.jumps].sum()
+    assert bank.weights[0, models.sudden].sum() > 2 * models.prior[models.sudden].sum()
     assert abs(believed[29].mean[0] - 50) < 1
     assert abs(believed[30].mean[0] - 2000) < 5
     assert abs(believed[35].mean[0] - 2000) < 2
@@ -293,7 +323,8 @@ def test_models_of_every_window_are_well_formed(window: int) -> None:
     slow, fast = (models.level < np.median(models.level[walks])), (models.level > np.median(models.level[walks]))
     assert models.prior[walks & slow].mean() > models.prior[walks & fast].mean()
     every = np.arange(models.size)
-    np.testing.assert_array_equal(every[models.jumps], np.flatnonzero(models.jump))
+    np.testing.assert_array_equal(every[models.sudden], np.flatnonzero(models.jump + models.burst))
     np.testing.assert_array_equal(every[models.trends], np.flatnonzero(models.velocity))
-    np.testing.assert_array_equal(models.rate > 0, models.jump > 0)
+    np.testing.assert_array_equal(models.rate > 0, models.jump + models.burst > 0)
+    assert not (models.jump * models.burst).any()
     assert (models.around > 0).all()

@@ -105,9 +105,9 @@ def test_means_over_cells_are_geometric(calm: float, wild: float) -> None:
 
 def test_relative_errors_are_those_of_auto_as_it_is_made_for_them() -> None:
     asked = goals(found({"": FLAT | {"auto": 3.0, "auto for MRE": 1.0, "auto for RMSE": 2.0}}))
-    relative = goal(asked, "long, beside SPAS", "MRE")
+    relative = goal(asked, "long, beside SPAS", "MRE of 4 cells")
     assert (relative.measured, relative.beside) == ("0.25", "as it is by default: 0.75")
-    squares = goal(asked, "long, beside the best other", "RMSE")
+    squares = goal(asked, "long, beside the best other", "RMSE of 4 cells")
     assert (squares.measured, squares.beside) == ("0.50", "as it is by default: 0.75")
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.allocation.risk import WINDOWS, Objective, paces, risk
-from penstock.primitives.bank import dominant
 from penstock.primitives.dynamics import dynamics
+from penstock.primitives.trust import dominant, shares
 from penstock.types import Floats, Ints
 
 EVENED = 0.5  # how much of the estimates' leaning towards slow models is taken back for plans
-LEAST = {"mae": 3, "mre": 3, "rmse": 5}  # releases in a window, so that a jump is not missed for long
+LEAST = 3  # releases in a window, so that a jump that no watch sees is not missed for long
 
 
 class Pacing:
@@ -28,8 +28,10 @@ class Pacing:
         models = dynamics(window)
         self._window, self._paces = window, paces(window)
         self._risk = risk(window, objective, windows=WINDOWS if endless else 1)
-        self._evened = (_evenly(self._paces, self._risk.argmin(axis=0), models.flat) / models.prior) ** EVENED
-        self._allowed = self._paces >= min(LEAST[objective], window)
+        usual = models.burst == 0  # bursts come and go before a pace could follow them
+        even = _evenly(self._paces, self._risk.argmin(axis=0), models.flat * usual)
+        self._evened = np.where(usual, even / models.prior, 1.0) ** EVENED
+        self._allowed = self._paces >= min(LEAST, window)
         self._fixed = fixed
         self.best = fixed or window
         self.last = 0  # the unit of the last measurement
@@ -48,8 +50,7 @@ class Pacing:
         gap, self.last = t - self.last, t
         if self._fixed or gap == t:
             return
-        likely = weights * self._evened
-        likely = dominant(likely / likely.sum(axis=1, keepdims=True))
+        likely = dominant(shares(weights * self._evened))
         fresh = max(-math.expm1(-gap / self._window), gap / t)
         self.errors += fresh * (np.exp(likely @ self._risk.T) - self.errors)
         expected = np.where(self._allowed, importance @ self.errors, np.inf)
@@ -66,6 +67,6 @@ def _evenly(paces: Ints, best: NDArray[np.intp], flat: Floats) -> Floats:
     """Weights of models such that every pace is best for as many, on a scale of logarithms."""
     widths = np.gradient(np.log(paces)) if len(paces) > 1 else np.ones(1)
     totals = np.bincount(best, flat, len(paces))
-    even: Floats = widths[best] * flat / totals[best]
+    even: Floats = widths[best] * flat / np.where(totals[best] > 0, totals[best], 1)
     even /= even.sum()
     return even

@@ -1,7 +1,8 @@
 """How wrong a mechanism is that publishes n times in a window, for every n and every way counts may move.
 
-Each model makes up data and its own filter follows them, with the noise that an n-th of epsilon buys. No data are
-involved, so the table is public; it depends on the window alone, and is kept on disk.
+Each model makes up data and its own filter follows them, with the noise that an n-th of epsilon buys; where releases
+are seldom, a watch sees the largest jumps. No data are involved, so the table is public; it depends on the window
+alone, and is kept on disk.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from penstock.allocation.watch import FOUND, SEEN, pays
 from penstock.primitives.bank import Bank
 from penstock.primitives.dynamics import DAMPING, Dynamics, dynamics
 from penstock.primitives.posterior import posterior
@@ -87,9 +89,9 @@ def made_up(models: Dynamics, units: int, repeats: int) -> Floats:
     rng = np.random.default_rng(units)
     shape = units, repeats, models.size
     steps = rng.standard_normal(shape) * np.sqrt(models.level + models.velocity)
-    jumps = models.jumps
-    hit = rng.random((*shape[:2], len(models.rate[jumps]))) < models.rate[jumps]
-    steps[:, :, jumps] += hit * rng.standard_normal(hit.shape) * np.sqrt(models.jump[jumps])
+    sudden = models.sudden
+    hit = rng.random((*shape[:2], len(models.rate[sudden]))) < models.rate[sudden]
+    steps[:, :, sudden] += hit * rng.standard_normal(hit.shape) * np.sqrt(models.jump[sudden])
     velocity = np.zeros((repeats, len(models.velocity[models.trends])))
     for unit in range(1, units):
         velocity *= DAMPING
@@ -97,6 +99,7 @@ def made_up(models: Dynamics, units: int, repeats: int) -> Floats:
         velocity += rng.standard_normal(velocity.shape) * np.sqrt(models.velocity[models.trends])
     steps[0] = 0
     around = rng.standard_normal(shape) * np.sqrt(models.around)
+    around[:, :, sudden] += hit * rng.standard_normal(hit.shape) * np.sqrt(models.burst[sudden])
     counts: Floats = np.cumsum(steps, axis=0, out=steps)
     counts += around
     return counts
@@ -108,6 +111,7 @@ def _error_of(models: Dynamics, counts: Floats, window: int, pace: int, squared:
     scale = np.full((repeats, 1), float(pace))
     noise = np.random.default_rng(pace).laplace(0, pace, (-(-len(counts) // every), *counts.shape[1:]))
     bank, lost = Bank(repeats, models), np.zeros(models.size)
+    noticed = _noticed(models, window) if pays(pace, every) else 0.0
     for number, begin in enumerate(range(0, len(counts), every)):
         measured = counts[begin] + noise[number]
         if number:
@@ -117,12 +121,20 @@ def _error_of(models: Dynamics, counts: Floats, window: int, pace: int, squared:
         else:
             bank.begin(measured, scale)
             estimate = measured
-        later = counts[begin + 1 : begin + every] - _foreseen(bank, min(every, len(counts) - begin))
-        for apart in (counts[begin : begin + 1] - estimate, later):
-            lost += (np.square(apart) if squared else np.abs(apart)).mean(axis=1).sum(axis=0)
+        now = np.abs(counts[begin] - estimate)
+        later = np.abs(counts[begin + 1 : begin + every] - _foreseen(bank, min(every, len(counts) - begin)))
+        watched = np.where(later > SEEN, FOUND, later)
+        for apart, share in ((now[np.newaxis], 1.0), (later, 1 - noticed), (watched, noticed)):
+            lost += share * (np.square(apart) if squared else apart).mean(axis=1).sum(axis=0)
     mean = lost / len(counts)
     error: Floats = np.log(mean) / (2 if squared else 1)
     return error
+
+
+def _noticed(models: Dynamics, window: int) -> Floats:
+    """How often a watch is there to see a jump or a burst: if there was none in the window before it."""
+    rare: Floats = np.where(models.rate > 0, np.exp(-models.rate * window), 0.0)
+    return rare
 
 
 def _foreseen(bank: Bank, units: int) -> Floats:
@@ -136,7 +148,7 @@ def _foreseen(bank: Bank, units: int) -> Floats:
 @lru_cache(maxsize=16)
 def _name_of(window: int, squared: bool, windows: int) -> str:
     """By what a table is known again: whatever it depends on, its own code included."""
-    modules = __name__, Bank.__module__, dynamics.__module__, posterior.__module__
+    modules = __name__, pays.__module__, Bank.__module__, dynamics.__module__, posterior.__module__
     code = "".join(bare_code(sys.modules[name]) for name in modules)
     return hashlib.sha256(f"{window} {squared} {windows} {np.__version__} {code}".encode()).hexdigest()[:16]
 

@@ -41,7 +41,7 @@ class Board:
     """A comparison: all mechanisms that are proven for its promises, on all its streams.
 
     ``measures`` are judged, the first of them above all. Of every stream it takes as many units as ``lengths`` say, 0
-    being all of them.
+    being all of them. Under the promises in ``aimed`` a mechanism that can be made for a measure takes part once more.
     """
 
     key: str
@@ -52,6 +52,7 @@ class Board:
     measures: tuple[str, ...]
     lengths: tuple[int, ...] = (0,)
     width: int = 1
+    aimed: tuple[Promise, ...] = ()
 
     def on(self, names: Iterable[str]) -> Board:
         """The same comparison on other streams; one with a length of its own, like "taxi[:50]", keeps it."""
@@ -73,7 +74,7 @@ class Board:
             for promise in self.promises
             for key in chosen
             if key in compared
-            for each in contestants(stream, promise, key, (), self.width)
+            for each in contestants(stream, promise, key, self.measures if promise in self.aimed else (), self.width)
         ]
 
 
@@ -92,6 +93,7 @@ BOARDS: Mapping[str, Board] = {
             LONG,
             LONG_PROMISES,
             ("mae", "mre", "rmse", "range_error", "requests"),
+            aimed=SHORT_PROMISES,
         ),
         Board(
             "short",

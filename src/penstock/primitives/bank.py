@@ -13,11 +13,9 @@ import numpy as np
 
 from penstock.primitives.dynamics import DAMPING, Dynamics
 from penstock.primitives.posterior import posterior
+from penstock.primitives.trust import Trusting, dominant
 from penstock.types import Floats, Mask
 
-FORGETTING = 0.003  # of what is known about models, at every measurement
-OWN_PRIOR = 5.0  # bins that the prior counts for when bins are pooled
-NEGLIGIBLE = 0.001  # models below it are left out of estimates
 SURPRISING = 12.0  # noise scales between estimate and measurement (more, of many bins) at which a bin starts again
 KEPT = ("level", "variance", "velocity", "crossed", "velocity_variance", "weights", "lent")
 NEXT_TO_NOTHING = 1e-9  # so that a level that stands still has a logarithm
@@ -73,17 +71,16 @@ def passage(gap: int) -> Passage:
     return Passage(float(reach[-1]), float(kept[-1]), *(float(each) for each in sums))
 
 
-class Bank:
+class Bank(Trusting):
     """Filters for ``bins`` x models. Measurements may be one a bin, or one for each model of it as well."""
 
     def __init__(self, bins: int, models: Dynamics, *, pooling: bool = True) -> None:
-        self.models, self._pooling = models, pooling
+        super().__init__(bins, models.prior, pooling=pooling)
+        self.models = models
         shape = bins, models.size
         self.level, self.variance = np.zeros(shape), np.zeros(shape)
         moving = bins, len(range(*models.trends.indices(models.size)))
         self.velocity, self.crossed, self.velocity_variance = (np.zeros(moving) for _ in range(3))
-        self.weights = np.tile(models.prior, (bins, 1))
-        self.lent = self.weights.copy()  # the prior of each bin's models, as the other bins see it
 
     def begin(self, measured: Floats, scale: Floats) -> Belief:
         """Take a first measurement as it is."""
@@ -92,13 +89,10 @@ class Bank:
 
     def update(self, measured: Floats, scale: Floats, gap: int, season: Floats) -> Belief:
         """Take in a measurement, ``gap`` units after the last; ``season`` is what it adds to the level of each bin."""
-        trusted = (1 - FORGETTING) * self.weights + FORGETTING * self.lent
         self.advance(gap)
         expected = self.level + self.models.seasonal * season
         found = self.correct(measured - expected, scale, gap)
-        self.weights = _normalised(trusted, found.evidence)
-        if self._pooling and len(self.weights) > 1:
-            self._pool()
+        self.trust(found.evidence)
         belief = self._mixed(expected + found.found, found.found_variance)
         return self._checked(belief, measured[:, :1], scale, season)
 
@@ -116,12 +110,14 @@ class Bank:
 
     def correct(self, surprise: Floats, scale: Floats, gap: int) -> Correction:
         """Move every filter by what the measurement says."""
-        models, trends, jumps = self.models, self.models.trends, self.models.jumps
+        models, trends, sudden = self.models, self.models.trends, self.models.sudden
         surprise = np.broadcast_to(surprise, self.level.shape)
         found = _corrected(surprise, self.variance, models.around, scale)
-        wider = self.variance[:, jumps] + models.jump[jumps]
-        jumped = _corrected(surprise[:, jumps], wider, models.around[jumps], scale)
-        _put(found, jumps, _either(Correction(*(part[:, jumps] for part in found)), jumped, models.rate[jumps], gap))
+        wider, farther = self.variance[:, sudden] + models.jump[sudden], (models.around + models.burst)[sudden]
+        happened = _corrected(surprise[:, sudden], wider, farther, scale)
+        units = np.where(models.burst[sudden] > 0, 1, gap)  # a burst before this one is over
+        nothing = units * np.log1p(-models.rate[sudden])
+        _put(found, sudden, _either(Correction(*(part[:, sudden] for part in found)), happened, nothing))
         before = self.variance[:, trends]
         moving, certain = self.crossed / before, (before - found.level_variance[:, trends]) / before
         self.velocity += moving * found.level[:, trends]
@@ -130,15 +126,6 @@ class Bank:
         self.level += found.level
         self.variance = found.level_variance
         return found
-
-    def _pool(self) -> None:
-        """Every bin takes the other bins' word for which models are likely, and weighs its own evidence by that."""
-        bins = len(self.weights)
-        others = self.weights.sum(axis=0) - self.weights
-        lent = (OWN_PRIOR * self.models.prior + others) / (OWN_PRIOR + bins - 1)
-        self.weights *= lent / self.lent
-        self.weights /= self.weights.sum(axis=1, keepdims=True)
-        self.lent = lent
 
     def _mixed(self, count: Floats, variance: Floats) -> Belief:
         models, likely = self.models, dominant(self.weights)
@@ -167,13 +154,14 @@ class Bank:
         )
 
     def _checked(self, belief: Belief, measured: Floats, scale: Floats, season: Floats) -> Belief:
-        """Bins of which no model had an idea start again from what was measured."""
+        """Bins of which no model had an idea start again from what was measured, and may do so at every unit."""
         limit = SURPRISING + np.log(len(self.level))
         lost: Mask = np.abs(belief.mean - measured[:, 0]) > limit * scale[:, 0]
         if not lost.any():
             return belief
         self._restart((measured - self.models.seasonal * season)[lost], scale[lost], lost)
-        self.weights[lost] = (self.weights[lost] + self.lent[lost]) / 2
+        self.weights[lost] /= 2
+        self.weights[lost, np.argmax(self.models.level)] += 0.5
         again = self._taken(measured, scale)
         again = again._replace(level=again.level - belief.seasonal * season[:, 0], seasonal=belief.seasonal)
         return Belief(*(np.where(lost, new, old) for new, old in zip(again, belief, strict=True)))
@@ -201,13 +189,6 @@ class Bank:
             setattr(self, name, np.array(saved[name]))
 
 
-def dominant(weights: Floats) -> Floats:
-    """Weights without what is negligible, so that a thousand unlikely models do not add up to something."""
-    kept = np.where(weights < NEGLIGIBLE, 0.0, weights)
-    kept /= kept.sum(axis=1, keepdims=True)
-    return kept
-
-
 def _corrected(surprise: Floats, variance: Floats, around: Floats, scale: Floats) -> Correction:
     whole = variance + around
     found = posterior(surprise, whole, scale)
@@ -216,14 +197,13 @@ def _corrected(surprise: Floats, variance: Floats, around: Floats, scale: Floats
     return Correction(found.evidence, gain * found.mean, left, found.mean, found.variance)
 
 
-def _either(stayed: Correction, jumped: Correction, rate: Floats, gap: int) -> Correction:
-    """A level that may have jumped or not, as one with the mean and the variance of both."""
-    stays = gap * np.log1p(-rate)
-    with_jump = jumped.evidence + np.log(-np.expm1(stays))
-    evidence = np.logaddexp(stayed.evidence + stays, with_jump)
-    share = np.exp(with_jump - evidence)
-    level = _merged(share, stayed.level, stayed.level_variance, jumped.level, jumped.level_variance)
-    count = _merged(share, stayed.found, stayed.found_variance, jumped.found, jumped.found_variance)
+def _either(usual: Correction, happened: Correction, nothing: Floats) -> Correction:
+    """Something may have happened or ``nothing``, by its log-probability: mean and variance of both."""
+    unusual = happened.evidence + np.log(-np.expm1(nothing))
+    evidence = np.logaddexp(usual.evidence + nothing, unusual)
+    share = np.exp(unusual - evidence)
+    level = _merged(share, usual.level, usual.level_variance, happened.level, happened.level_variance)
+    count = _merged(share, usual.found, usual.found_variance, happened.found, happened.found_variance)
     return Correction(evidence, *level, *count)
 
 
@@ -235,9 +215,3 @@ def _merged(share: Floats, mean: Floats, variance: Floats, other: Floats, others
 def _put(whole: Correction, where: slice, part: Correction) -> None:
     for old, new in zip(whole, part, strict=True):
         old[:, where] = new
-
-
-def _normalised(prior: Floats, evidence: Floats) -> Floats:
-    weights: Floats = prior * np.exp(evidence - evidence.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-    return weights

@@ -17,35 +17,42 @@ from penstock.types import Floats, Mask
 
 DAMPING = 0.97  # of a velocity, per unit
 STILL = 0.02  # the variance around a level that does next to nothing
-KINDS = {"walk": 0.5, "seasonal": 0.15, "jump": 0.06, "trend": 0.1}  # how likely each is, up to a factor
-TILT = 0.3  # ten times as much movement is so much less likely, except for jumps
-RATES = (1 / 800, 1 / 160, 1 / 32)  # of jumps, per unit
+KINDS = {"walk": 0.5, "seasonal": 0.15, "jump": 0.06, "burst": 0.06, "trend": 0.1}  # how likely each is, up to a factor
+SUDDEN = ("jump", "burst")
+TILT = 0.3  # ten times as much movement is so much less likely, except for what is sudden
+RATES = (1 / 800, 1 / 160, 1 / 32)  # of jumps, and but for the first of bursts, per unit
 JUMPS = (0.003, 0.03, 0.3, 3.0, 30.0, 300.0)  # their variances, in those of a release at every unit
+BURSTS = (0.03, 0.3, 3.0, 30.0)  # likewise
 
 
 class Model(NamedTuple):
-    """One way to move. ``level`` and ``around`` are variances per unit; the rest is 0 where it does not apply."""
+    """One way to move. ``level`` and ``around`` are variances per unit; the rest is 0 where it does not apply.
+
+    Now and then, at a ``rate``, a level takes a ``jump`` and stays there, or a count a ``burst`` and comes back.
+    """
 
     kind: str
     level: float = 0.0
     around: float = STILL
     rate: float = 0.0
     jump: float = 0.0
+    burst: float = 0.0
     velocity: float = 0.0
 
 
 class Dynamics(NamedTuple):
-    """All models, one entry each: first those that walk, with or without a season, then jumps, then trends."""
+    """All models, one entry each: those that walk, with or without a season, jumps and bursts, trends."""
 
     level: Floats
     around: Floats
     rate: Floats
     jump: Floats
+    burst: Floats
     velocity: Floats
     seasonal: Mask
     prior: Floats  # for estimates: what moves little is more likely
     flat: Floats  # for plans: no size is more likely than another
-    jumps: slice
+    sudden: slice  # jumps and bursts
     trends: slice
 
     @property
@@ -58,25 +65,30 @@ def dynamics(window: int) -> Dynamics:
     """The models for a window of so many units.
 
     >>> bank = dynamics(120)
-    >>> bank.size, bank.jumps, bank.trends, int(bank.seasonal.sum())
-    (168, slice(114, 144, None), slice(144, 168, None), 44)
+    >>> bank.size, bank.sudden, bank.trends, int(bank.seasonal.sum())
+    (182, slice(114, 158, None), slice(158, 182, None), 44)
     """
-    models = [*_walks(window, 10), *_walks(window, 100), *_jumps(window), *_trends(window)]
+    models = [*_walks(window, 10), *_walks(window, 100), *_jumps(window), *_bursts(window), *_trends(window)]
     kinds = np.array([model.kind for model in models])
     columns = (np.array([getattr(model, name) for model in models]) for name in Model._fields[1:])
-    level, around, rate, jump, velocity = columns
+    level, around, rate, jump, burst, velocity = columns
     flat, prior = np.zeros(len(models)), np.zeros(len(models))
     for kind, mass in KINDS.items():
         of = kinds == kind
         flat[of] = mass / of.sum()
-        tilted = TILT ** np.log10((level + around + velocity)[of]) if kind != "jump" else np.ones(of.sum())
+        tilted = np.ones(of.sum()) if kind in SUDDEN else TILT ** np.log10((level + around + velocity)[of])
         prior[of] = mass * tilted / tilted.sum()
-    ends = np.searchsorted([kind in ("jump", "trend") for kind in kinds], True), int((kinds != "trend").sum())
-    jumps, trends = slice(int(ends[0]), ends[1]), slice(ends[1], len(models))
+    sudden, trends = _stretch(np.isin(kinds, SUDDEN)), _stretch(kinds == "trend")
     total = sum(KINDS.values())
     return Dynamics(
-        level, around, rate, jump, velocity, kinds == "seasonal", prior / total, flat / total, jumps, trends
+        level, around, rate, jump, burst, velocity, kinds == "seasonal", prior / total, flat / total, sudden, trends
     )
+
+
+def _stretch(of: Mask) -> slice:
+    """Where the models stand that these are; they stand together."""
+    first = int(np.argmax(of))
+    return slice(first, first + int(of.sum()))
 
 
 def _walks(window: int, step: int) -> list[Model]:
@@ -95,6 +107,13 @@ def _jumps(window: int) -> list[Model]:
     sizes = [2 * window**2 * size for size in JUMPS]
     known = product(RATES, sizes, (STILL, 2.0 * window))
     return [Model("jump", 0.0, around, rate, jump) for rate, jump, around in known if jump > 10 * around]
+
+
+def _bursts(window: int) -> list[Model]:
+    """Counts that are far off their levels for a unit, and then are not."""
+    sizes = [2 * window**2 * size for size in BURSTS]
+    known = product(RATES[1:], sizes, (STILL, 2.0 * window))
+    return [Model("burst", 0.0, around, rate, burst=burst) for rate, burst, around in known if burst > 10 * around]
 
 
 def _trends(window: int) -> list[Model]:

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penstock.primitives.bank import FIRST_VELOCITY, FORGETTING, OWN_PRIOR, dominant
+from penstock.primitives.bank import FIRST_VELOCITY
 from penstock.primitives.dynamics import DAMPING, STILL
 from penstock.primitives.posterior import posterior
 from penstock.primitives.season import Season
 from penstock.primitives.shrinkage import Shrinkage
+from penstock.primitives.trust import FORGETTING, Trusting, dominant
 from penstock.primitives.ways import Ways, all_ways
 from penstock.types import Floats
 
@@ -56,7 +57,7 @@ class Sums(NamedTuple):
     deviation: Floats
 
 
-class SlidingSums:
+class SlidingSums(Trusting):
     """Estimates of the sums of the last ``width`` units of ``bins`` (of all units, while there are fewer)."""
 
     def __init__(
@@ -70,7 +71,8 @@ class SlidingSums:
         ways: Ways | None = None,
     ) -> None:
         self.ways = ways or all_ways()
-        self._pooling, self._seasons, self._shrinking = pooling and bins > 1, seasons, shrinking and bins >= MANY
+        super().__init__(bins, self.ways.prior, pooling=pooling)
+        self._seasons, self._shrinking = seasons, shrinking and bins >= MANY
         moves = self.ways.velocity[self.ways.trends]
         shape, moving = (bins, len(self.ways.prior)), (bins, len(moves))
         self.units = 0
@@ -80,8 +82,6 @@ class SlidingSums:
         # of the sums of the last 0, 1, ... units: mean, variance, covariance with level and velocity
         self.sums, self.spread, self.crossed = np.zeros((3, width + 1, *shape))
         self.drifting = np.zeros((width + 1, *moving))
-        self.weights = np.tile(self.ways.prior, (bins, 1))
-        self.lent = self.weights.copy()  # the prior of each bin's ways, as the other bins see it
         self.raw = np.zeros((width + 1, bins))  # the sums of the measurements themselves
         self.differed, self.foretold = np.zeros((2, bins))  # squares: how far estimates are off these, and should be
         self.season, self.shrinkage = Season(bins, SEASON_MEMORY), Shrinkage()
@@ -94,7 +94,7 @@ class SlidingSums:
         heard = self._hear(measured[:, np.newaxis])
         self._turn(Heard(*(each[:, self.ways.trends] for each in heard)))
         self._correct(heard)
-        self._trust(heard.evidence)
+        self.trust(heard.evidence)
         if self._seasons:
             self.season.update(self.units, measured, 1.0)
         self.units += 1
@@ -195,16 +195,6 @@ class SlidingSums:
         self.velocity += stayed * turned
         self.mixed = self.mixed * (stayed * (1 - variance * sure) + spiked) + stayed * level * turned
 
-    def _trust(self, evidence: Floats) -> None:
-        """Ways are believed as far as they foretold measurements, here and in other bins."""
-        trusted = (1 - FORGETTING) * self.weights + FORGETTING * self.lent
-        self.weights = _shares(trusted * np.exp(evidence - evidence.max(axis=1, keepdims=True)))
-        if self._pooling:
-            others = self.weights.sum(axis=0) - self.weights
-            lent = (OWN_PRIOR * self.ways.prior + others) / (OWN_PRIOR + len(others) - 1)
-            self.weights = _shares(self.weights * lent / self.lent)
-            self.lent = lent
-
     def _estimate(self) -> tuple[Floats, Floats]:
         """Of all ways. What bins have in common says something about levels, and so about sums that go with them."""
         likely, sums = dominant(self.weights), self.sums[-1]
@@ -279,8 +269,3 @@ def _mean(values: Floats, shares: Floats) -> Floats:
     """Over ways, in every bin, as something that can be taken from each."""
     mean: Floats = np.einsum("...bw,bw->...b", values, shares)[..., np.newaxis]
     return mean
-
-
-def _shares(weights: Floats) -> Floats:
-    shares: Floats = weights / weights.sum(axis=1, keepdims=True)
-    return shares

@@ -42,13 +42,15 @@ def _beside_spas(found: Found) -> Iterator[Goal]:
     where = "long, beside SPAS"
     relative, absolute = found.on("long", "mre"), found.on("long", "mae")
     made_for, usual = relative.over("spas"), relative.over("spas", AUTO)
-    yield _at_most(where, "MRE", _mean(made_for), 0.36, f"as it is by default: {ratio(_mean(usual))}")
+    cells = several(len(made_for), "cell")
+    yield _at_most(where, f"MRE of {cells}", _mean(made_for), 0.36, f"as it is by default: {ratio(_mean(usual))}")
     yield _at_most(where, "MAE", _mean(absolute.over("spas")), 0.50)
     for measure, ratios in {"MRE": made_for, "MAE": absolute.over("spas")}.items():
         above = [cell for cell, each in ratios.items() if each.low > 1]
         number = float(len(above)) if ratios else math.nan
         at = "; ".join(map(_at, above))
-        yield _at_most(where, f"{measure}: cells whose whole interval is above 1", number, 0, at, digits=0)
+        cells = several(len(ratios), "cell")
+        yield _at_most(where, f"{measure}: of {cells} those whose whole interval is above 1", number, 0, at, digits=0)
 
 
 def _beside_the_best(found: Found) -> Iterator[Goal]:
@@ -58,7 +60,8 @@ def _beside_the_best(found: Found) -> Iterator[Goal]:
     yield _at_most(where, "MAE", _mean(ratios), 0.78)
     yield _near(where, ratios, 0.95)
     yield _at_most(where, "MAE, worst cell", *_worst(ratios, 1.4))
-    yield _at_most(where, "RMSE", _mean(made_for), 0.85, f"as it is by default: {ratio(_mean(usual))}")
+    cells = several(len(made_for), "cell")
+    yield _at_most(where, f"RMSE of {cells}", _mean(made_for), 0.85, f"as it is by default: {ratio(_mean(usual))}")
     worst, limit, at = _worst(made_for, 1.7)
     beside = f"{at}; as it is by default: {ratio(_worst(usual, limit)[0])}"
     yield _at_most(where, "RMSE, worst cell", worst, limit, beside)

@@ -1,0 +1,59 @@
+"""When to look although nothing is due: a watch over streams that are published seldom.
+
+A sparse vector is asked at every unit whether some bin is far from where it is believed to be, and pays for a yes
+alone: for a few hundredths of epsilon it sees jumps of some hundred times the noise that epsilon buys, which would go
+unseen until the next release. Only what it costs and when it says yes is settled here; public numbers, all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from penstock.epsilon import NANO, Epsilon
+from penstock.models import PrivacyModel
+from penstock.primitives.estimator import Estimate
+from penstock.primitives.segment import SegmentPlan
+from penstock.types import Floats, Ints
+
+THRESHOLD, COMPARISON, LOOKS = 0.01, 0.012, 0.03  # parts of epsilon: of a run, twice of a yes, of releases after it
+SURE = 7.0  # scales of a comparison's noise from which a distance is not one
+DOUBTED = 2.0  # deviations of what is believed that the farthest bin may be away by itself
+SURPRISE = 6.0  # deviations that a release is away from what was expected, on average over bins, if a stream stirs
+SELDOM, LONG = 6, 8  # releases in a window at most, and units between two at least, for a watch to be worth its price
+SEEN, FOUND = SURE / COMPARISON, 2 / LOOKS  # the jumps that are seen and how well, in units of what epsilon buys
+
+
+class Watch(NamedTuple):
+    """One run after another, over with its first yes."""
+
+    plan: SegmentPlan
+    looks: Epsilon  # for all releases after a yes
+    margin: float  # how far a bin must be away
+
+    @classmethod
+    def of(cls, model: PrivacyModel) -> Watch:
+        """The watch that fits a promise."""
+        plan = SegmentPlan(1, model.epsilon.share(THRESHOLD), model.epsilon.share(COMPARISON))
+        return cls(plan, model.epsilon.share(LOOKS), SURE * model.sensitivity * NANO / plan.v.nano)
+
+    def threshold(self, spread: Floats) -> int:
+        """The distance from which a bin cannot be where it is believed to be, give or take its ``spread``."""
+        return math.ceil(self.margin + DOUBTED * float(spread.max()))
+
+    def look(self, remaining: Epsilon) -> Epsilon:
+        """For the next release after a yes: half of what is left, so that there is always one more."""
+        return min(self.looks, remaining) / 2
+
+
+def pays(pace: int, every: int) -> bool:
+    """Whether releases are so seldom, and so good, that a jump between them costs more than a watch."""
+    return pace <= SELDOM and every >= LONG
+
+
+def surprised(values: Ints, believed: Estimate, noise_sd: Floats) -> bool:
+    """Whether a release is away from what was believed by far more than its noise and doubts account for."""
+    expected = np.hypot(believed.spread, noise_sd)
+    return bool(np.abs(values - believed.mean).mean() > SURPRISE * expected.mean())

@@ -1,0 +1,211 @@
+"""A stream at rest is watched: jumps are seen when they happen, for a few hundredths of epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import penstock as ps
+from in_process import published
+from penstock.allocation import risk as table
+from penstock.allocation.timetable import Timetable
+from penstock.allocation.watch import LONG, SEEN, SELDOM, Watch, pays
+from penstock.charges import Fact, Point, Span, recount
+from penstock.checks import CHECKS, Subject
+from penstock.primitives.dynamics import dynamics
+from penstock.types import Ints
+
+few = settings(derandomize=True, deadline=None, max_examples=25)
+LAW: ps.PrivacyModel = ps.WEvent(epsilon=1, w=60)
+SHORT: ps.PrivacyModel = ps.WEvent(epsilon=1, w=24)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tables of errors of one's own: they know of the watch."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def run(counts: Ints, model: ps.PrivacyModel = LAW, *, seed: int = 1, **options: Any) -> Ints:
+    noise = ps.SimulationNoise(seed)
+    return np.array([release.values for release in published(ps.Auto(model=model, **options), counts, noise)])
+
+
+def steps(*levels: int, units: int = 100, bins: int = 1) -> Ints:
+    """Levels that stand still for so many units each."""
+    return np.repeat([[level] * bins for level in levels], units, axis=0)
+
+
+def journalled(model: ps.PrivacyModel, counts: Ints, seed: int = 1, **options: Any) -> list[Fact]:
+    journal = list[Fact]()
+    published(ps.Auto(model=model, **options), counts, ps.SimulationNoise(seed), journal=journal.append)
+    return journal
+
+
+def yeses(journal: list[Fact]) -> list[int]:
+    return [fact.t for fact in journal if isinstance(fact, Point) and fact.envelope == "decide"]
+
+
+# ---- what it sees ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_jump_after_a_calm_is_seen_when_it_happens(seed: int) -> None:
+    """At the unit itself, as well as a look can; and better and better after that. Unwatched, it takes up to a third of
+    a window.
+    """
+    counts = steps(1000, 5000)
+    watched, unwatched = (np.abs(run(counts, seed=seed, watching=on) - counts)[100:, 0] for on in (True, False))
+    assert watched[0] < 400
+    assert watched[20:].mean() < 40
+    assert watched[:20].mean() < 0.2 * unwatched[:20].mean()
+
+
+def test_one_bin_of_many_is_enough() -> None:
+    counts = steps(300, 300, bins=12)
+    counts[100:, 7] = 4000
+    off = np.abs(run(counts)[100:, 7] - 4000)
+    assert off[0] < 500
+    assert off[20:].mean() < 60
+
+
+def test_a_jump_down_is_seen_as_well() -> None:
+    counts = steps(5000, 200)
+    assert np.abs(run(counts) - counts)[100, 0] < 400
+
+
+def test_what_is_back_at_once_is_forgotten_soon() -> None:
+    """A burst is published when it is there, and not for long after: there are looks at what comes next."""
+    counts = steps(1000, 1000)
+    counts[100] = 9000
+    off = np.abs(run(counts) - counts)[:, 0]
+    assert off[100] < 1000
+    assert off[110:].mean() < 60
+
+
+def test_a_calm_stream_pays_a_few_hundredths_for_it() -> None:
+    """Over many windows; now and then there is a false alarm."""
+    counts = steps(500, units=900)
+    watched, unwatched = (
+        np.mean([np.abs(run(counts, seed=seed, watching=on) - counts)[300:].mean() for seed in range(5)])
+        for on in (True, False)
+    )
+    assert watched < 1.5 * unwatched + 0.2
+
+
+def test_a_stream_that_is_published_often_is_not_watched() -> None:
+    counts = np.random.default_rng(1).integers(0, 10**6, (150, 2))
+    facts = journalled(LAW, counts)[60:]
+    assert {fact.envelope for fact in facts if isinstance(fact, (Point, Span))} == {"publish"}
+    np.testing.assert_array_equal(run(counts)[60:], run(counts, watching=False)[60:])
+
+
+def test_rare_jumps_that_a_watch_sees_are_no_reason_to_publish_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    models = dynamics(60)
+    large = (models.rate > 0) & (models.rate < 1 / 200) & (models.jump > (2 * SEEN) ** 2)
+    seldom = table.paces(60) <= SELDOM
+    watched = table.computed(60, False, 6)
+    monkeypatch.setattr(table, "pays", lambda pace, every: False)
+    unwatched = table.computed(60, False, 6)
+    assert large.any()
+    saved = (unwatched - watched)[seldom][:, large]
+    assert (saved > 0).all()
+    assert saved.mean() > 0.5  # in logarithms
+    np.testing.assert_array_equal(watched[~seldom], unwatched[~seldom])
+    np.testing.assert_array_equal(watched[:, models.rate == 0], unwatched[:, models.rate == 0])
+
+
+# ---- what it costs ---------------------------------------------------------------------------------------------------
+
+
+LAWS = (
+    *(ps.WEvent(epsilon=epsilon, w=w) for epsilon in ("0.1", "1", "40") for w in (24, 31)),
+    ps.DeltaNeighbourhood(epsilon=1, steps=24),
+    ps.UserLevel(epsilon=1, horizon=90),
+)
+
+
+@few
+@given(
+    st.sampled_from(LAWS), st.lists(st.sampled_from([0, 50, 10**4, 10**6]), min_size=3, max_size=3), st.integers(0, 99)
+)
+def test_no_protected_set_is_overspent_whatever_jumps(model: ps.PrivacyModel, levels: list[int], seed: int) -> None:
+    journal = journalled(model, steps(*levels, units=30, bins=2), seed)
+    assert recount(journal, model) <= model.epsilon
+    found = yeses(journal)
+    within = model.window if not model.horizon_bound else 90
+    assert all(later - earlier >= within for earlier, later in pairwise(found))
+
+
+def test_a_yes_costs_what_is_said_of_it() -> None:
+    journal = journalled(LAW, steps(1000, 9000), seed=2)
+    (yes,) = (fact for fact in journal if isinstance(fact, Point) and fact.envelope == "decide")
+    span = next(fact for fact in journal if isinstance(fact, Span))
+    assert (yes.t, float(yes.e), float(span.e)) == (101, 0.012, 0.022)
+
+
+def test_in_a_horizon_nothing_is_left_of_what_was_kept_for_looks() -> None:
+    model: ps.PrivacyModel = ps.UserLevel(epsilon=1, horizon=90)
+    spent = recount(journalled(model, steps(500, units=90)), model)
+    assert spent.nano > 0.98 * model.epsilon.nano  # a yes that never came is not paid
+
+
+@pytest.mark.parametrize("steps_between", [1, 2, 3, 4])
+def test_looks_become_smaller_and_there_is_always_one_more(steps_between: int) -> None:
+    watch, remaining = Watch.of(LAW), LAW.epsilon.share(0.03)
+    looks = []
+    for _ in range(steps_between):
+        looks.append(watch.look(remaining))
+        remaining -= looks[-1]
+    assert looks == sorted(looks, reverse=True)
+    assert remaining > ps.Epsilon(0)
+
+
+def test_after_something_happened_releases_come_at_growing_distances() -> None:
+    journal = journalled(LAW, steps(1000, 3000))
+    after = [
+        fact.t - 101 for fact in journal if isinstance(fact, Point) and fact.envelope == "publish" and fact.t > 100
+    ]
+    assert after[:5] == [0, 1, 3, 7, 15]
+
+
+@pytest.mark.parametrize(("pace", "every", "expected"), [(3, 20, True), (6, 10, True), (7, 9, False), (3, 7, False)])
+def test_a_watch_is_for_releases_that_are_few_and_far_between(pace: int, every: int, expected: bool) -> None:
+    assert (SELDOM, LONG) == (6, 8)
+    assert pays(pace, every) is expected
+
+
+def test_nothing_is_watched_before_a_plan_at_a_given_pace_or_if_told_so() -> None:
+    for options in ({"pace": 1}, {"watched": False}):
+        timetable = Timetable(LAW, 1, "mae", **options)
+        timetable.releases = 9
+        assert not timetable.watching
+    assert not Timetable(LAW, 1, "mae").watching
+
+
+# ---- restarts --------------------------------------------------------------------------------------------------------
+
+
+def test_saved_in_the_middle_and_loaded_it_goes_on_the_same() -> None:
+    """At every unit: before a jump, at it, and while it is looked at."""
+    counts, noise = steps(300, 9000, units=35), ps.SimulationNoise(4)
+    expected = published(ps.Auto(model=SHORT), counts, ps.SimulationNoise(4))
+    mechanism = ps.Auto(model=SHORT).start(ps.Curator(SHORT, 1, noise=noise))
+    for snapshot, before in zip(ps.streams.Stream(counts), expected, strict=True):
+        state = mechanism.save()
+        mechanism = ps.Auto(model=SHORT).start(ps.Curator(SHORT, 1, noise=noise))
+        mechanism.load(state)
+        assert mechanism.step(snapshot).same_as(before), snapshot.t
+
+
+@pytest.mark.parametrize("check", ["never_overspends", "non_interference", "same_on_neighbours", "resumes_soundly"])
+def test_the_checks_hold_while_it_watches(check: str) -> None:
+    CHECKS[check](Subject(ps.Auto, SHORT))
