@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from in_process import published
-from penstock.allocation import risk as table
+from penstock.allocation.risk import computed, paces
 from penstock.allocation.timetable import Timetable
 from penstock.allocation.watch import LONG, SEEN, SELDOM, Watch, pays
 from penstock.charges import Fact, Point, Span, recount
@@ -108,13 +108,11 @@ def test_a_stream_that_is_published_often_is_not_watched() -> None:
     np.testing.assert_array_equal(run(counts)[60:], run(counts, watching=False)[60:])
 
 
-def test_rare_jumps_that_a_watch_sees_are_no_reason_to_publish_often(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rare_jumps_that_a_watch_sees_are_no_reason_to_publish_often() -> None:
     models = dynamics(60)
     large = (models.rate > 0) & (models.rate < 1 / 200) & (models.jump > (2 * SEEN) ** 2)
-    seldom = table.paces(60) <= SELDOM
-    watched = table.computed(60, False, 6)
-    monkeypatch.setattr(table, "pays", lambda pace, every: False)
-    unwatched = table.computed(60, False, 6)
+    seldom = paces(60) <= SELDOM
+    watched, unwatched = (computed(60, False, 6, watched=on) for on in (True, False))
     assert large.any()
     saved = (unwatched - watched)[seldom][:, large]
     assert (saved > 0).all()
@@ -170,11 +168,10 @@ def test_looks_become_smaller_and_there_is_always_one_more(steps_between: int) -
 
 
 def test_after_something_happened_releases_come_at_growing_distances() -> None:
-    journal = journalled(LAW, steps(1000, 3000))
-    after = [
-        fact.t - 101 for fact in journal if isinstance(fact, Point) and fact.envelope == "publish" and fact.t > 100
-    ]
-    assert after[:5] == [0, 1, 3, 7, 15]
+    counts = steps(300, 300, bins=12)
+    counts[100:, 7] = 3000
+    paid = (fact for fact in journalled(LAW, counts, seed=2) if isinstance(fact, Point) and fact.envelope == "publish")
+    assert [fact.t - 101 for fact in paid if fact.t > 100][:5] == [0, 1, 3, 7, 15]
 
 
 @pytest.mark.parametrize(("pace", "every", "expected"), [(3, 20, True), (6, 10, True), (7, 9, False), (3, 7, False)])
@@ -184,28 +181,50 @@ def test_a_watch_is_for_releases_that_are_few_and_far_between(pace: int, every: 
 
 
 def test_nothing_is_watched_before_a_plan_at_a_given_pace_or_if_told_so() -> None:
-    for options in ({"pace": 1}, {"watched": False}):
-        timetable = Timetable(LAW, 1, "mae", **options)
+    for timetable in (Timetable(LAW, 1, "mae", 1), Timetable(LAW, 1, "mae", watching=False)):
         timetable.releases = 9
-        assert not timetable.watching
-    assert not Timetable(LAW, 1, "mae").watching
+        assert not timetable.at_rest
+    assert not Timetable(LAW, 1, "mae").at_rest
+
+
+def test_a_watch_that_is_not_needed_any_more_costs_nothing_after_a_window() -> None:
+    """Calm first, then at every unit: all of epsilon is for releases again."""
+    calm, wild = np.full((100, 1), 5000), np.random.default_rng(2).integers(0, 10**6, (200, 1))
+    releases = published(ps.Auto(model=SHORT), np.concatenate([calm, wild]), ps.SimulationNoise(1))
+    assert {release.charged for release in releases[-60:]} == {SHORT.epsilon / 24}
+
+
+def test_where_no_look_could_follow_nothing_is_asked() -> None:
+    """After the last release of a horizon there is nothing left to look with."""
+    model: ps.PrivacyModel = ps.UserLevel(epsilon=1, horizon=120)
+    counts = steps(500, units=120)
+    counts[116:] = 9000
+    journal = journalled(model, counts)
+    last = max(fact.t for fact in journal if isinstance(fact, Point) and fact.envelope == "publish")
+    assert all(t <= last for t in yeses(journal))
 
 
 # ---- restarts --------------------------------------------------------------------------------------------------------
 
 
 def test_saved_in_the_middle_and_loaded_it_goes_on_the_same() -> None:
-    """At every unit: before a jump, at it, and while it is looked at."""
-    counts, noise = steps(300, 9000, units=35), ps.SimulationNoise(4)
-    expected = published(ps.Auto(model=SHORT), counts, ps.SimulationNoise(4))
-    mechanism = ps.Auto(model=SHORT).start(ps.Curator(SHORT, 1, noise=noise))
+    """At every unit: before a jump, at it, and while it is looked at. The threshold is sealed, so it takes the key."""
+    counts, noise, key = steps(300, 9000, units=70), ps.SimulationNoise(2), ps.new_key()
+    expected = published(ps.Auto(model=LAW), counts, ps.SimulationNoise(2))
+    mechanism = ps.Auto(model=LAW).start(ps.Curator(LAW, 1, noise=noise))
+    running = 0
     for snapshot, before in zip(ps.streams.Stream(counts), expected, strict=True):
-        state = mechanism.save()
-        mechanism = ps.Auto(model=SHORT).start(ps.Curator(SHORT, 1, noise=noise))
-        mechanism.load(state)
+        running += mechanism.segment.running
+        state = mechanism.save(key)
+        mechanism = ps.Auto(model=LAW).start(ps.Curator(LAW, 1, noise=noise))
+        mechanism.load(state, key)
         assert mechanism.step(snapshot).same_as(before), snapshot.t
+    assert running > 50
+    assert mechanism.plan.stirred == 71
 
 
-@pytest.mark.parametrize("check", ["never_overspends", "non_interference", "same_on_neighbours", "resumes_soundly"])
+@pytest.mark.parametrize(
+    "check", ["never_overspends", "non_interference", "same_on_neighbours", "resumes_exactly", "resumes_soundly"]
+)
 def test_the_checks_hold_while_it_watches(check: str) -> None:
     CHECKS[check](Subject(ps.Auto, SHORT))

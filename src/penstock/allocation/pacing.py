@@ -21,13 +21,15 @@ class Pacing:
     """The expected error of every pace in every bin, and the pace that is best for all of them.
 
     Estimates take slow models for more likely; plans take every pace for as likely to be the best one, on a scale of
-    logarithms. ``fixed`` is a pace that is not up for choice.
+    logarithms. ``fixed`` is a pace that is not up for choice. If streams at rest are ``watched``, jumps cost less.
     """
 
-    def __init__(self, bins: int, window: int, objective: Objective, *, endless: bool, fixed: int = 0) -> None:
+    def __init__(
+        self, bins: int, window: int, objective: Objective, *, endless: bool, fixed: int = 0, watched: bool = True
+    ) -> None:
         models = dynamics(window)
         self._window, self._paces = window, paces(window)
-        self._risk = risk(window, objective, windows=WINDOWS if endless else 1)
+        self._risk = risk(window, objective, windows=WINDOWS if endless else 1, watched=watched)
         usual = models.burst == 0  # bursts come and go before a pace could follow them
         even = _evenly(self._paces, self._risk.argmin(axis=0), models.flat * usual)
         self._evened = np.where(usual, even / models.prior, 1.0) ** EVENED

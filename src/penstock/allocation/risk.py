@@ -45,14 +45,14 @@ def paces(window: int) -> Ints:
 
 
 @lru_cache(maxsize=16)
-def risk(window: int, objective: Objective = "mae", *, windows: int = WINDOWS) -> Floats:
+def risk(window: int, objective: Objective = "mae", *, windows: int = WINDOWS, watched: bool = True) -> Floats:
     """The logarithm of the error, a row a pace and a column a model; from the disk if it is there."""
     squared = objective == "rmse"
-    path = _place(window, squared, windows)
+    path = _place(window, squared, windows, watched)
     kept = _kept(path, (len(paces(window)), dynamics(window).size)) if path else None
     if kept is not None:
         return kept
-    table = computed(window, squared, windows)
+    table = computed(window, squared, windows, watched)
     if path:
         _keep(path, table)
     return table
@@ -68,20 +68,22 @@ def _kept(path: Path, shape: tuple[int, int]) -> Floats | None:
     return table if table.dtype == np.float64 and table.shape == shape and np.isfinite(table).all() else None
 
 
-def _place(window: int, squared: bool, windows: int) -> Path | None:
+def _place(window: int, squared: bool, windows: int, watched: bool) -> Path | None:
     """The file of a table; none where there is no home, or no source to know it by."""
     try:
-        return _directory() / f"risk-{_name_of(window, squared, windows)}.npy"
+        return _directory() / f"risk-{_name_of(window, squared, windows, watched)}.npy"
     except (OSError, RuntimeError):
         return None
 
 
-def computed(window: int, squared: bool, windows: int) -> Floats:
+def computed(window: int, squared: bool, windows: int, watched: bool = True) -> Floats:
     """The table, made up from nothing."""
     models = dynamics(window)
     units = max(min(windows * window, MOST_UNITS), window)
     counts = made_up(models, units, max(min(REPEATS, MOST_REPEATED // units), 1))
-    return np.array([np.round(_error_of(models, counts, window, int(pace), squared), DIGITS) for pace in paces(window)])
+    noticed = _noticed(models, window) if watched else np.zeros(models.size)
+    errors = (_error_of(models, counts, window, int(pace), squared, noticed) for pace in paces(window))
+    return np.array([np.round(each, DIGITS) for each in errors])
 
 
 def made_up(models: Dynamics, units: int, repeats: int) -> Floats:
@@ -105,13 +107,13 @@ def made_up(models: Dynamics, units: int, repeats: int) -> Floats:
     return counts
 
 
-def _error_of(models: Dynamics, counts: Floats, window: int, pace: int, squared: bool) -> Floats:
-    """The log of the mean error of each model's own filter."""
+def _error_of(models: Dynamics, counts: Floats, window: int, pace: int, squared: bool, noticed: Floats) -> Floats:
+    """The log of the mean error of each model's own filter; a watch has ``noticed`` so many jumps where it pays."""
     repeats, every = counts.shape[1], math.ceil(window / pace)
     scale = np.full((repeats, 1), float(pace))
     noise = np.random.default_rng(pace).laplace(0, pace, (-(-len(counts) // every), *counts.shape[1:]))
     bank, lost = Bank(repeats, models), np.zeros(models.size)
-    noticed = _noticed(models, window) if pays(pace, every) else 0.0
+    noticed = noticed * pays(pace, every)
     for number, begin in enumerate(range(0, len(counts), every)):
         measured = counts[begin] + noise[number]
         if number:
@@ -146,11 +148,11 @@ def _foreseen(bank: Bank, units: int) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def _name_of(window: int, squared: bool, windows: int) -> str:
+def _name_of(window: int, squared: bool, windows: int, watched: bool) -> str:
     """By what a table is known again: whatever it depends on, its own code included."""
     modules = __name__, pays.__module__, Bank.__module__, dynamics.__module__, posterior.__module__
     code = "".join(bare_code(sys.modules[name]) for name in modules)
-    return hashlib.sha256(f"{window} {squared} {windows} {np.__version__} {code}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{window} {squared} {windows} {watched} {np.__version__} {code}".encode()).hexdigest()[:16]
 
 
 def _directory() -> Path:

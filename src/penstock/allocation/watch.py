@@ -19,7 +19,7 @@ from penstock.primitives.segment import SegmentPlan
 from penstock.types import Floats, Ints
 
 THRESHOLD, COMPARISON, LOOKS = 0.01, 0.012, 0.03  # parts of epsilon: of a run, twice of a yes, of releases after it
-SURE = 7.0  # scales of a comparison's noise from which a distance is not one
+SURE = 8.0  # scales of a comparison's noise, beside which there is that of the threshold: a false alarm in 20 windows
 DOUBTED = 2.0  # deviations of what is believed that the farthest bin may be away by itself
 SURPRISE = 6.0  # deviations that a release is away from what was expected, on average over bins, if a stream stirs
 SELDOM, LONG = 6, 8  # releases in a window at most, and units between two at least, for a watch to be worth its price
@@ -30,7 +30,7 @@ class Watch(NamedTuple):
     """One run after another, over with its first yes."""
 
     plan: SegmentPlan
-    looks: Epsilon  # for all releases after a yes
+    looks: Epsilon  # what is kept for them until there is a yes
     margin: float  # how far a bin must be away
 
     @classmethod
@@ -44,7 +44,7 @@ class Watch(NamedTuple):
         return math.ceil(self.margin + DOUBTED * float(spread.max()))
 
     def look(self, remaining: Epsilon) -> Epsilon:
-        """For the next release after a yes: half of what is left, so that there is always one more."""
+        """The least for a release after a yes: half of what is kept, or of what is left of it."""
         return min(self.looks, remaining) / 2
 
 

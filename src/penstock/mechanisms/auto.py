@@ -5,9 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from penstock.allocation import pacing, rations, timetable, watch
 from penstock.allocation.risk import Objective
-from penstock.allocation.timetable import PROBE, Timetable
-from penstock.allocation.watch import surprised
 from penstock.epsilon import NANO, Epsilon
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
@@ -47,13 +46,14 @@ class Auto(Mechanism):
     1 [500] [417] [581] 0.05
     2 [500] [459] [541] 0.05
     3 [500] [491] [509] 0.3
-    4 [500] [490] [510] 0
-    5 [500] [490] [510] 0
+    4 [500] [489] [511] 0
+    5 [500] [489] [511] 0
     6 [500] [493] [507] 0.2
     """
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
     intervals: ClassVar = True
+    rests_on: ClassVar = (timetable, pacing, rations, watch)
 
     objective: Objective = "mae"
     width: int = 1
@@ -63,7 +63,7 @@ class Auto(Mechanism):
     shrinking: bool = True
     watching: bool = True
 
-    timetable: Timetable = state()
+    plan: timetable.Timetable = state()
     estimator: Estimator | Summing = state()
 
     def validate(self) -> None:
@@ -72,7 +72,8 @@ class Auto(Mechanism):
         from_one_to("width (above 1 under EventLevel only)", self.width, 1 if window > 1 else LONGEST)
         if self.pace:
             from_one_to("pace, if it is not 0,", self.pace, window)
-        self.require_spendable(Timetable.least(self.model), epsilon.share(PROBE))
+        least = timetable.Timetable.least(self.model)
+        self.require_spendable(least, epsilon.share(timetable.PROBE), epsilon.share(watch.THRESHOLD))
 
     def begin(self) -> None:
         window, bins = self.model.window, self.curator.bins
@@ -80,58 +81,63 @@ class Auto(Mechanism):
         each = Summing.numbers(self.width) if always else Estimator.numbers(window)
         from_one_to("the number of bins (with another mechanism there can be more)", bins, MOST_NUMBERS // each)
         self.unit = float(self.model.sensitivity * NANO / self.model.epsilon.nano)  # the noise that epsilon buys
-        self.timetable = Timetable(self.model, bins, self.objective, pace=self.pace, watched=self.watching)
-        self.curator.cap(decide=self.timetable.watch.plan.first)
-        self.segment = self.curator.segment()
+        self.plan = timetable.Timetable(self.model, bins, self.objective, self.pace, watching=self.watching)
+        self.run, self.segment = self.plan.watch.plan, self.curator.segment()
+        self.curator.noise_sd(self.run.u)  # refused now rather than in the middle of a stream
+        self.curator.cap(decide=self.run.first)
         parts = {"pooling": self.pooling, "seasons": self.seasons, "shrinking": self.shrinking}
         self.estimator = Summing(bins, self.width, **parts) if always else Estimator(bins, window, **parts)
 
     def decide(self, snapshot: Snapshot) -> Release:
-        noise_sd, kind = self.last.noise_sd, Kind.REPUBLISHED
-        e = self.affordable(snapshot)
-        if e > Timetable.least(self.model) and self.curator.can(publish=e):
+        t, noise_sd, kind = snapshot.t, self.last.noise_sd, Kind.REPUBLISHED
+        e = self.plan.affordable(t, self.free(t)) if t >= self.plan.due else NOTHING
+        if not self.plan.tells(e):
+            e = self.noticed(snapshot)
+        if self.plan.tells(e) and self.curator.can(publish=e):
             noise_sd, kind = self.measure(snapshot, e), Kind.ESTIMATED
-        return self.estimate(snapshot, noise_sd, kind) if self.timetable.releases else self.republish(snapshot)
+        return self.estimate(snapshot, noise_sd, kind) if self.plan.releases else self.republish(snapshot)
 
-    def affordable(self, snapshot: Snapshot) -> Epsilon:
-        """What to spend on this unit: as planned, or on a look if something happened that was not."""
-        timetable, remaining = self.timetable, self.curator.remaining()
-        watched = self.curator.remaining("decide") if timetable.watching else NOTHING  # what the watch may still cost
-        remaining = remaining - watched if remaining > watched else NOTHING
-        if snapshot.t >= timetable.due:
-            return timetable.affordable(snapshot.t, remaining)
-        look = timetable.watch.look(remaining)
-        return look if timetable.watching and self.far_off(snapshot, look) else NOTHING
+    def free(self, t: int) -> Epsilon:
+        """What remains, without what the watch may still cost; one that was not asked for a window has ended."""
+        if self.segment.running and self.plan.idle(t):
+            self.segment.retire()
+        remaining, watched = self.curator.remaining(), self.curator.remaining("decide")
+        if self.plan.keeps(t) and (self.segment.running or watched >= self.run.first):
+            return remaining - watched if remaining > watched else NOTHING
+        return remaining
 
-    def far_off(self, snapshot: Snapshot, look: Epsilon) -> bool:
-        """Whether some bin is far from where it is believed to be; a look at it must be paid for by the same budget."""
-        watch, found = self.timetable.watch, self.known(snapshot.t)
+    def noticed(self, snapshot: Snapshot) -> Epsilon:
+        """What to spend on a look if some bin is far from where it is believed to be. To ask that is paid for, too."""
+        look = self.plan.watch.look(self.free(snapshot.t))
         if not self.segment.running:
-            self.segment.renew(watch.plan)
-        farthest = LargestDistance(found.mean)
-        verdict = self.segment.above(snapshot, farthest, watch.threshold(found.spread), then=look)
-        if verdict is Verdict.ABOVE:
-            self.timetable.stirred = snapshot.t
-        return verdict is Verdict.ABOVE
+            self.segment.renew(self.run)
+        if not (self.plan.at_rest and self.plan.tells(look) and self.segment.can_ask(look)):
+            return NOTHING
+        found, self.plan.asked = self.known(snapshot.t), snapshot.t
+        farthest, threshold = LargestDistance(found.mean), self.plan.watch.threshold(found.spread)
+        if self.segment.above(snapshot, farthest, threshold, then=look) is not Verdict.ABOVE:
+            return NOTHING
+        self.plan.stirred = snapshot.t
+        return look
 
     def measure(self, snapshot: Snapshot, e: Epsilon) -> Floats:
         """Ask, learn, and plan the next release. The noise of the answer is returned."""
-        t, timetable = snapshot.t, self.timetable
+        t, plan = snapshot.t, self.plan
         values, _, spread = self.measured(snapshot, e)
         noise_sd: Floats = np.full(self.curator.bins, spread, np.float64)
-        if timetable.watching and surprised(values, self.known(t), noise_sd):
-            timetable.stirred = t
-        timetable.begun = timetable.begun or t
+        if plan.at_rest and watch.surprised(values, self.known(t), noise_sd):
+            plan.stirred = t
+        plan.begun = plan.begun or t
         scale = np.maximum(noise_sd, min(ROUNDING, self.unit)) / np.sqrt(2)
-        self.estimator.observe(timetable.age(t), values / self.unit, scale / self.unit)
+        self.estimator.observe(plan.age(t), values / self.unit, scale / self.unit)
         if isinstance(self.estimator, Estimator):
-            timetable.learn(t, self.estimator.weights, self.importance(self.estimator.levels * self.unit))
-        timetable.spend(t, e)
+            plan.learn(t, self.estimator.weights, self.importance(self.estimator.levels * self.unit))
+        plan.spend(t, e)
         return noise_sd
 
     def known(self, t: int) -> Estimate:
         """What is known of a unit, in counts."""
-        return self.estimator.at(self.timetable.age(t)).times(self.unit)
+        return self.estimator.at(self.plan.age(t)).times(self.unit)
 
     def importance(self, levels: Floats) -> Floats:
         """How much the error of each bin counts: where it is relative, that of large counts less."""
@@ -140,5 +146,5 @@ class Auto(Mechanism):
     def estimate(self, snapshot: Snapshot, noise_sd: Floats, kind: Kind) -> Release:
         """What is known of this unit, and between what its counts lie."""
         found = self.known(snapshot.t)
-        values = getattr(found, PUBLISHED[self.objective])
-        return self.released(snapshot, np.maximum(values, 0), kind, noise_sd, found.interval)
+        values = np.maximum(getattr(found, PUBLISHED[self.objective]), 0)
+        return self.released(snapshot, values, kind, noise_sd, found.interval)
