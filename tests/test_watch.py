@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from penstock.allocation.timetable import Timetable
 from penstock.allocation.watch import LONG, SEEN, SELDOM, Watch, pays
 from penstock.charges import Fact, Point, Span, recount
 from penstock.checks import CHECKS, Subject
+from penstock.errors import BadState
 from penstock.primitives.dynamics import dynamics
 from penstock.types import Ints
 
@@ -221,6 +223,25 @@ def test_saved_in_the_middle_and_loaded_it_goes_on_the_same() -> None:
         assert mechanism.step(snapshot).same_as(before), snapshot.t
     assert running > 50
     assert mechanism.plan.stirred == 71
+
+
+def test_a_state_of_a_version_with_other_parts_is_refused_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A state is saved every hundred units; one with a second segment is not what this version has."""
+    begin = ps.Auto.begin
+
+    def with_another(self: ps.Auto) -> None:
+        begin(self)
+        self.curator.segment()
+
+    monkeypatch.setattr(ps.Auto, "begin", with_another)
+    with ps.Store(tmp_path / "db") as store, ps.Publisher(ps.Auto(model=SHORT), store, "s", bins=["a"]) as publisher:
+        for snapshot in ps.streams.Stream(steps(100, units=101)):
+            publisher.publish(snapshot)
+    monkeypatch.setattr(ps.Auto, "begin", begin)
+    with ps.Store(tmp_path / "db") as store, pytest.raises(BadState, match=r"go on with the version that the releases"):
+        ps.Publisher(ps.Auto(model=SHORT), store, "s", bins=["a"])
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from penstock.charges import Fact
 from penstock.curator import Curator
 from penstock.desk import Answers, Question
 from penstock.epsilon import Epsilon
-from penstock.errors import BadState
+from penstock.errors import BadState, PenstockError
 from penstock.mechanisms.base import Mechanism, State
 from penstock.models import MContext
 from penstock.noise import Noise
@@ -52,8 +52,7 @@ class Session:
         """
         self.source, state = saved.source, saved.state
         if state is not None:
-            self.mechanism.load(State(state.public, state.sealed), key, retire=False)
-            self._saved_at = state.t
+            self._load(state, key)
         for entry in saved.entries:
             self._retell(entry)
         self._answers = self._recorder
@@ -61,6 +60,18 @@ class Session:
         if state is not None and not state.sealed:
             self.mechanism.curator.retire(saved.intent.t if saved.intent else None)
             self._given_up = tuple(self.facts)
+
+    def _load(self, state: SavedState, key: bytes) -> None:
+        try:
+            self.mechanism.load(State(state.public, state.sealed), key, retire=False)
+        except PenstockError:
+            raise
+        except (LookupError, TypeError, ValueError) as fault:  # its parts are not those that were saved
+            raise BadState(
+                f"this version of {type(self.mechanism).__name__} cannot take up what another one has saved at"
+                f" t={state.t}; go on with the version that the releases name."
+            ) from fault
+        self._saved_at = state.t
 
     def _retell(self, entry: Entry) -> None:
         otherwise = BadState(
