@@ -24,7 +24,7 @@ EVENT_WIDTH = 15  # sums over so many units are judged
 USER_PROMISES = tuple(Promise("user-level", epsilon, 1000) for epsilon in ("0.1", "1"))
 DEV_STREAMS = ("flu_out", "flu_death", "tdrive", "const", "rw30", "steps")
 DEV_PROMISES = (Promise("w-event", "0.1", 120), Promise("w-event", "1", 120))
-SEEDS = 3
+SEEDS = 3  # of a board, if it does not say else
 SUMS = "sliding_baseline"
 OBJECTIVES = ("mre", "rmse")  # measures for which a mechanism that has objectives takes part once more
 
@@ -42,6 +42,7 @@ class Board:
 
     ``measures`` are judged, the first of them above all. Of every stream it takes as many units as ``lengths`` say, 0
     being all of them. Under the promises in ``aimed`` a mechanism that can be made for a measure takes part once more.
+    Every cell is run with so many ``seeds``.
     """
 
     key: str
@@ -53,6 +54,7 @@ class Board:
     lengths: tuple[int, ...] = (0,)
     width: int = 1
     aimed: tuple[Promise, ...] = ()
+    seeds: int = SEEDS
 
     def on(self, names: Iterable[str]) -> Board:
         """The same comparison on other streams; one with a length of its own, like "taxi[:50]", keeps it."""
@@ -76,6 +78,10 @@ class Board:
             if key in compared
             for each in contestants(stream, promise, key, self.measures if promise in self.aimed else (), self.width)
         ]
+
+    def wanted(self, only: Iterable[str] = (), seeds: int | None = None) -> dict[Scenario, int]:
+        """How many runs there are of each scenario, if nobody says so."""
+        return dict.fromkeys(self.scenarios(only), seeds or self.seeds)
 
 
 def beginnings(name: str, lengths: Iterable[int]) -> list[str]:
@@ -103,6 +109,7 @@ BOARDS: Mapping[str, Board] = {
             SHORT_PROMISES,
             ("mae", "mre", "rmse"),
             SHORT,
+            seeds=9,  # streams at rest see little but the first numbers of a seed, and all of them see the same
         ),
         Board(
             "event",

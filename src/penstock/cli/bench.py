@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from penstock.bench.boards import BOARDS, DEV, SEEDS, Board, board_named, require_long_enough, require_mechanisms
+from penstock.bench.boards import BOARDS, DEV, Board, board_named, require_long_enough, require_mechanisms
 from penstock.bench.cache import Cache
 from penstock.bench.originals import ORIGINALS, original_named
 from penstock.bench.originals import fetch as fetched
@@ -41,7 +41,7 @@ def leaderboard(
     only: Annotated[list[str], typer.Option(help="Run only this mechanism; others as far as they are known.")] = [],  # noqa: B006
     streams: Annotated[list[str], typer.Option("--stream", help="On this stream, see penstock bench streams.")] = [],  # noqa: B006
     dev: Annotated[bool, typer.Option("--dev", help="Only six short streams, for working on a mechanism.")] = False,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each mechanism in each cell.")] = SEEDS,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Runs in each cell, instead of 3, or 9 of short.")] = None,
     workers: benching.Workers = benching.CORES,
     figures: Annotated[bool, typer.Option(help="Draw heat maps, and put them into the report.")] = True,
 ) -> None:
@@ -118,17 +118,19 @@ def _chosen(keys: Sequence[str], names: Sequence[str], *, dev: bool) -> list[Boa
     return [board.on(names) if names else board for board in boards]
 
 
-def _measured(board: Board, keys: Sequence[str], seeds: int, loader: Loader, cache: Cache, workers: int) -> Shown:
+def _measured(
+    board: Board, keys: Sequence[str], seeds: int | None, loader: Loader, cache: Cache, workers: int
+) -> Shown:
     """All mechanisms; or only some, and the others as far as they are known."""
-    found = benching.run(dict.fromkeys(board.scenarios(keys), seeds), board.title, loader, cache, workers)
-    others = known(dict.fromkeys(board.scenarios(), seeds), loader, cache) if keys else {}
+    found = benching.run(board.wanted(keys, seeds), board.title, loader, cache, workers)
+    others = known(board.wanted(seeds=seeds), loader, cache) if keys else {}
     return Shown(board, others | found)
 
 
-def _command(lists: Mapping[str, Sequence[str]], seeds: int, *, dev: bool) -> str:
+def _command(lists: Mapping[str, Sequence[str]], seeds: int | None, *, dev: bool) -> str:
     """What was asked for, without where things lie on this machine."""
     told = [f"{name} {each}" for name, chosen in lists.items() for each in chosen]
-    told += ["--dev"] * dev + [f"--seeds {seeds}"] * (seeds != SEEDS)
+    told += ["--dev"] * dev + [f"--seeds {seeds}"] * (seeds is not None)
     return " ".join(["penstock bench leaderboard", *told])
 
 

@@ -11,7 +11,6 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from penstock.bench.boards import SEEDS
 from penstock.bench.cache import Cache
 from penstock.bench.goals import Found, Goal, Plan, document, goals
 from penstock.bench.goals.cost import cost
@@ -30,7 +29,9 @@ COLOURS: Mapping[bool | None, str] = {True: "green", False: "bold red", None: "y
 def auto(
     data: benching.Data = None,
     into: benching.Into = benching.INTO,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs in each cell, as of the leaderboard.")] = SEEDS,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Runs in each cell, if not as many as the leaderboard.")
+    ] = None,
     workers: benching.Workers = benching.CORES,
 ) -> None:
     """Measure auto by what is asked of it: beside others, without its parts, in time and memory, and where it loses.
@@ -46,7 +47,7 @@ def auto(
 
         found = Found.of(plan, loader, measuring)
     stand_ins = benching.tell_stand_ins(loader(name) for name in found.empty)
-    command = "penstock bench auto" + (f" --seeds {seeds}" if seeds != SEEDS else "")
+    command = "penstock bench auto" + (f" --seeds {seeds}" if seeds else "")
     page = into / PAGE
     page.write_text(document(found, plan.boards, cost(), command=command, stand_ins=stand_ins), encoding="utf-8")
     results.print(_table(goals(found)))

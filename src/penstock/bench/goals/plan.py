@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock import catalogue
-from penstock.bench.boards import BOARDS, DEV_STREAMS, SEEDS, SHORT_PROMISES, Board
+from penstock.bench.boards import BOARDS, DEV_STREAMS, SHORT_PROMISES, Board
 from penstock.bench.goals.covering import Covered
 from penstock.bench.goals.made import MADE, SHORT
 from penstock.bench.scenario import Promise, Scenario
@@ -27,7 +27,7 @@ class Plan:
     """All runs, by what they are for. Tests make it of less."""
 
     boards: Mapping[str, Board] = field(default_factory=lambda: BOARDS)
-    seeds: int = SEEDS
+    seeds: int | None = None  # in every cell, instead of those that boards have
     paces: tuple[int, ...] = PACES
     intervals: tuple[int, ...] = INTERVALS
     promises: tuple[Promise, ...] = PROMISES
@@ -39,7 +39,7 @@ class Plan:
 
     def compared(self, board: str) -> Wanted:
         """Every mechanism in every cell of a board, as the leaderboard runs it."""
-        return dict.fromkeys(self.boards[board].scenarios(), self.seeds)
+        return self.boards[board].wanted(seeds=self.seeds)
 
     @property
     def oracle(self) -> Wanted:
@@ -56,7 +56,7 @@ class Plan:
         """Equal shares at every fixed interval and nothing else, in the cells of the user board."""
         user = self.boards["user"]
         return {
-            Scenario(stream, promise, "fixed", (("every", every),)): self.seeds
+            Scenario(stream, promise, "fixed", (("every", every),)): self.seeds or user.seeds
             for stream in user.streams
             for promise in user.promises
             for every in self.intervals
