@@ -123,9 +123,9 @@ def believing(*leaps: bool) -> Floats:
     return weights
 
 
-def planned(weights: Floats, importance: Sequence[float] = (1.0,), **options: int) -> Pacing:
+def planned(weights: Floats, importance: Sequence[float] = (1.0,), fixed: int = 0) -> Pacing:
     """A plan that was told twice: the first measurement says nothing about how a stream moves."""
-    plan = Pacing(len(weights), 20, "mae", endless=True, **options)
+    plan = Pacing(len(weights), 20, "mae", endless=True, fixed=fixed)
     for t in (8, 10):
         plan.update(t, weights, np.array(importance))
     return plan
