@@ -115,7 +115,8 @@ def _note(board: Measured) -> str:
 
 def _seen(board: Measured, ratios: Ratios, rows: str) -> str:
     """What the figure says, for those who do not see it."""
-    best, last = ratios.standings[0], ratios.standings[-1]
+    best = ratios.standings[0]
+    last = [each for each in ratios.standings if each.cells == best.cells][-1]  # who was run in some is not ranked
     return (
         f"Heat map of ratios to the best by {rows}. {title(board, ratios.measure)}. Over all cells {best.mechanism} is"
         f" first with {ratio(best.ratio)}, {last.mechanism} last with {ratio(last.ratio)}."
