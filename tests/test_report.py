@@ -55,7 +55,8 @@ def outcome(what: Scenario, seed: int) -> Outcome:
 def smaller(board: Board) -> Board:
     """Four of its streams, and some promises."""
     streams = tuple(stream for stream in board.streams if stream.split("[")[0] in BINS)
-    return replace(board, streams=streams, promises=(*board.promises[:2], *board.promises[6:8]))
+    promises = (*board.promises[:2], *board.promises[6:8])
+    return replace(board, streams=streams, promises=promises, aimed=promises[:1] if board.aimed else ())
 
 
 def shown(board: Board, seeds: int = SEEDS) -> Shown:
