@@ -1,6 +1,9 @@
-"""What makes tests quick, and changes nothing that they see."""
+"""What makes tests quick and changes nothing that they see; and what keeps them apart from this machine."""
 
 import gc
+from collections.abc import Iterator
+
+import pytest
 
 
 def pytest_collection() -> None:
@@ -13,3 +16,11 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="module")
+def own_tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A folder of one's own for tables of errors: one that an older version made must not decide what is tested."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +23,7 @@ from penstock.types import Cause, Ints
 few = settings(derandomize=True, deadline=None, max_examples=40)
 LAW: ps.PrivacyModel = ps.WEvent(epsilon=1, w=20)
 SHORT: ps.PrivacyModel = ps.WEvent(epsilon=1, w=6)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A folder of one's own for tables of errors: one that an older version made must not decide what is tested."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
+pytestmark = pytest.mark.usefixtures("own_tables")
 
 
 def auto(model: ps.PrivacyModel = LAW, **options: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,14 +25,7 @@ from penstock.types import Ints
 few = settings(derandomize=True, deadline=None, max_examples=25)
 LAW: ps.PrivacyModel = ps.WEvent(epsilon=1, w=60)
 SHORT: ps.PrivacyModel = ps.WEvent(epsilon=1, w=24)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tables of errors of one's own: they know of the watch."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
+pytestmark = pytest.mark.usefixtures("own_tables")
 
 
 def run(counts: Ints, model: ps.PrivacyModel = LAW, *, seed: int = 1, **options: Any) -> Ints:
