@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from scipy.stats import poisson
 
-from penstock.allocation.watch import FOUND, SEEN, pays
+from penstock.allocation.watch import FOUND, SEEN, YESES, pays
 from penstock.primitives.bank import Bank
 from penstock.primitives.dynamics import DAMPING, Dynamics, dynamics
 from penstock.primitives.posterior import posterior
@@ -29,8 +30,8 @@ Objective = Literal["mae", "rmse", "mre"]
 
 PACES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 30, 40, 60, 80, 120, 160, 200, 240)
 WINDOWS = 12  # that are made up for a stream without end
-MOST_UNITS = 4000  # that are made up at most, but one window at least
-REPEATS, MOST_REPEATED = 8, 32_000  # of which long ones have fewer: so many units in all
+MOST_UNITS = 4000  # that are made up at most, but one window at least, and that but once
+BATCHES, REPEATS, MOST_REPEATED = 3, 8, 32_000  # of repeats, of which long ones have fewer: so many units in a batch
 DIGITS = 4  # of a logarithm, so that the last bits of a processor decide nothing
 
 
@@ -80,15 +81,19 @@ def computed(window: int, squared: bool, windows: int, watched: bool = True) -> 
     """The table, made up from nothing."""
     models = dynamics(window)
     units = max(min(windows * window, MOST_UNITS), window)
-    counts = made_up(models, units, max(min(REPEATS, MOST_REPEATED // units), 1))
+    repeats = max(min(REPEATS, MOST_REPEATED // units), 1)
     noticed = _noticed(models, window) if watched else np.zeros(models.size)
-    errors = (_error_of(models, counts, window, int(pace), squared, noticed) for pace in paces(window))
-    return np.array([np.round(each, DIGITS) for each in errors])
+    errors = np.zeros((len(paces(window)), models.size))
+    batches = BATCHES if units <= MOST_UNITS else 1
+    for batch in range(batches):
+        rng = np.random.default_rng((units, batch))
+        counts = made_up(models, units, repeats, rng)
+        errors += [_error_of(models, counts, window, int(pace), squared, noticed, rng) for pace in paces(window)]
+    return np.round(np.log(errors / batches) / (2 if squared else 1), DIGITS)
 
 
-def made_up(models: Dynamics, units: int, repeats: int) -> Floats:
+def made_up(models: Dynamics, units: int, repeats: int, rng: np.random.Generator) -> Floats:
     """Counts of every model, from where they are at first; units x repeats x models."""
-    rng = np.random.default_rng(units)
     shape = units, repeats, models.size
     steps = rng.standard_normal(shape) * np.sqrt(models.level + models.velocity)
     sudden = models.sudden
@@ -107,11 +112,19 @@ def made_up(models: Dynamics, units: int, repeats: int) -> Floats:
     return counts
 
 
-def _error_of(models: Dynamics, counts: Floats, window: int, pace: int, squared: bool, noticed: Floats) -> Floats:
-    """The log of the mean error of each model's own filter; a watch has ``noticed`` so many jumps where it pays."""
+def _error_of(
+    models: Dynamics,
+    counts: Floats,
+    window: int,
+    pace: int,
+    squared: bool,
+    noticed: Floats,
+    rng: np.random.Generator,
+) -> Floats:
+    """The mean error of each model's own filter, or its square; a watch has ``noticed`` so many jumps where it pays."""
     repeats, every = counts.shape[1], math.ceil(window / pace)
     scale = np.full((repeats, 1), float(pace))
-    noise = np.random.default_rng(pace).laplace(0, pace, (-(-len(counts) // every), *counts.shape[1:]))
+    noise = rng.laplace(0, pace, (-(-len(counts) // every), *counts.shape[1:]))
     bank, lost = Bank(repeats, models), np.zeros(models.size)
     noticed = noticed * pays(pace, every)
     for number, begin in enumerate(range(0, len(counts), every)):
@@ -128,15 +141,14 @@ def _error_of(models: Dynamics, counts: Floats, window: int, pace: int, squared:
         watched = np.where(later > SEEN, FOUND, later)
         for apart, share in ((now[np.newaxis], 1.0), (later, 1 - noticed), (watched, noticed)):
             lost += share * (np.square(apart) if squared else apart).mean(axis=1).sum(axis=0)
-    mean = lost / len(counts)
-    error: Floats = np.log(mean) / (2 if squared else 1)
-    return error
+    mean: Floats = lost / len(counts)
+    return mean
 
 
 def _noticed(models: Dynamics, window: int) -> Floats:
-    """How often a watch is there to see a jump or a burst: if there was none in the window before it."""
-    rare: Floats = np.where(models.rate > 0, np.exp(-models.rate * window), 0.0)
-    return rare
+    """How often a watch is there to see a jump or a burst: if there were not too many in the window before it."""
+    before: Floats = np.where(models.rate > 0, poisson.cdf(YESES - 1, models.rate * window), 0.0)
+    return before
 
 
 def _foreseen(bank: Bank, units: int) -> Floats:

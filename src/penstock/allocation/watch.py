@@ -18,10 +18,11 @@ from penstock.primitives.estimator import Estimate
 from penstock.primitives.segment import SegmentPlan
 from penstock.types import Floats, Ints
 
-THRESHOLD, COMPARISON, LOOKS = 0.01, 0.012, 0.03  # parts of epsilon: of a run, twice of a yes, of releases after it
+THRESHOLD, COMPARISON, LOOKS = 0.01, 0.012, 0.045  # parts of epsilon: of a run, twice of a yes, of releases after it
 SURE = 8.0  # scales of a comparison's noise, beside which there is that of the threshold: a false alarm in 20 windows
 DOUBTED = 2.0  # deviations of what is believed that the farthest bin may be away by itself
 SURPRISE = 6.0  # deviations that a release is away from what was expected, on average over bins, if a stream stirs
+YESES = 5  # in a window, at most
 SELDOM, LONG = 6, 8  # releases in a window at most, and units between two at least, for a watch to be worth its price
 SEEN, FOUND = SURE / COMPARISON, 2 / LOOKS  # the jumps that are seen and how well, in units of what epsilon buys
 

@@ -43,11 +43,11 @@ class Auto(Mechanism):
     >>> mechanism = Auto(model=WEvent(epsilon=1, w=20))
     >>> for release in publish(Stream([[500]] * 6), mechanism, noise=ScriptedNoise()):
     ...     print(release.t, release.values, release.low, release.high, release.charged)
-    1 [500] [417] [581] 0.05
-    2 [500] [459] [541] 0.05
+    1 [500] [442] [555] 0.05
+    2 [500] [460] [540] 0.05
     3 [500] [491] [509] 0.3
-    4 [500] [489] [511] 0
-    5 [500] [489] [511] 0
+    4 [500] [488] [512] 0
+    5 [500] [488] [512] 0
     6 [500] [493] [507] 0.2
     """
 
@@ -84,7 +84,7 @@ class Auto(Mechanism):
         self.plan = timetable.Timetable(self.model, bins, self.objective, self.pace, watching=self.watching)
         self.run, self.segment = self.plan.watch.plan, self.curator.segment()
         self.curator.noise_sd(self.run.u)  # refused now rather than in the middle of a stream
-        self.curator.cap(decide=self.run.first)
+        self.curator.cap(decide=self.run.first * watch.YESES)
         parts = {"pooling": self.pooling, "seasons": self.seasons, "shrinking": self.shrinking}
         self.estimator = Summing(bins, self.width, **parts) if always else Estimator(bins, window, **parts)
 
@@ -101,9 +101,9 @@ class Auto(Mechanism):
         """What remains, without what the watch may still cost; one that was not asked for a window has ended."""
         if self.segment.running and self.plan.idle(t):
             self.segment.retire()
-        remaining, watched = self.curator.remaining(), self.curator.remaining("decide")
-        if self.plan.keeps(t) and (self.segment.running or watched >= self.run.first):
-            return remaining - watched if remaining > watched else NOTHING
+        remaining, kept = self.curator.remaining(), self.run.v if self.segment.running else self.run.first
+        if self.plan.keeps(t) and self.curator.remaining("decide") >= kept:
+            return remaining - kept if remaining > kept else NOTHING
         return remaining
 
     def noticed(self, snapshot: Snapshot) -> Epsilon:

@@ -10,7 +10,7 @@ from penstock.primitives.posterior import posterior
 from penstock.types import Floats
 
 WIDER = np.array([0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6])  # so many times what was stated
-EXPECTED = np.log([0.05, 0.35, 0.3, 0.15, 0.08, 0.04, 0.03])  # before anything is known
+EXPECTED = np.log([0.02, 0.2, 0.35, 0.22, 0.12, 0.06, 0.03])  # before anything is known
 KEPT = 0.97  # of what earlier forecasts say, at every measurement
 LENT = 0.5  # of what the other bins' forecasts say, in the mean, as if it were one's own
 
@@ -34,6 +34,13 @@ class Calibration:
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         found: Floats = np.exp((weights @ np.log(WIDER)) / weights.sum(axis=1))
         return found
+
+    def factor_now(self, spread: Floats, scale: Floats) -> Floats:
+        """The same for what was just measured, which is at most as far off as its noise, whatever was foretold."""
+        factor, noise = self.factor, 2 * np.square(scale)
+        known = np.minimum(np.square(spread), noise)
+        bounded: Floats = factor * np.sqrt(noise / (np.square(factor) * known + noise - known))
+        return bounded
 
     def save(self) -> dict[str, Any]:
         return {"evidence": self.evidence}

@@ -28,7 +28,8 @@ BURSTS = (0.03, 0.3, 3.0, 30.0)  # likewise
 class Model(NamedTuple):
     """One way to move. ``level`` and ``around`` are variances per unit; the rest is 0 where it does not apply.
 
-    Now and then, at a ``rate``, a level takes a ``jump`` and stays there, or a count a ``burst`` and comes back.
+    Now and then, at a ``rate``, a level takes a ``jump`` and stays there, or a count a ``burst`` and comes back. Models
+    that stand closer together than others of their kind are one by one less likely: they have but a ``share``.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Model(NamedTuple):
     jump: float = 0.0
     burst: float = 0.0
     velocity: float = 0.0
+    share: float = 1.0
 
 
 class Dynamics(NamedTuple):
@@ -66,17 +68,17 @@ def dynamics(window: int) -> Dynamics:
 
     >>> bank = dynamics(120)
     >>> bank.size, bank.sudden, bank.trends, int(bank.seasonal.sum())
-    (182, slice(114, 158, None), slice(158, 182, None), 44)
+    (221, slice(130, 197, None), slice(197, 221, None), 52)
     """
     models = [*_walks(window, 10), *_walks(window, 100), *_jumps(window), *_bursts(window), *_trends(window)]
     kinds = np.array([model.kind for model in models])
     columns = (np.array([getattr(model, name) for model in models]) for name in Model._fields[1:])
-    level, around, rate, jump, burst, velocity = columns
+    level, around, rate, jump, burst, velocity, share = columns
     flat, prior = np.zeros(len(models)), np.zeros(len(models))
     for kind, mass in KINDS.items():
         of = kinds == kind
-        flat[of] = mass / of.sum()
-        tilted = np.ones(of.sum()) if kind in SUDDEN else TILT ** np.log10((level + around + velocity)[of])
+        flat[of] = mass * share[of] / share[of].sum()
+        tilted = share[of] * (1.0 if kind in SUDDEN else TILT ** np.log10((level + around + velocity)[of]))
         prior[of] = mass * tilted / tilted.sum()
     sudden, trends = _stretch(np.isin(kinds, SUDDEN)), _stretch(kinds == "trend")
     total = sum(KINDS.values())
@@ -92,27 +94,34 @@ def _stretch(of: Mask) -> slice:
 
 
 def _walks(window: int, step: int) -> list[Model]:
-    """Random walks with noise around them; in coarser steps for those that have a season, too."""
-    most = math.ceil(math.log(1e5 * window**3, 100))
-    levels = [2 / window * 100.0**power for power in range(-2, most + 1)]
-    largest = math.floor(math.log(1e4 * window**2, step))
-    arounds = [STILL] + [2.0 * step**power for power in range(largest + 1)]
+    """Random walks, pure ones in half the steps of those with noise around them; that in coarser steps for seasons."""
     kind = "walk" if step == 10 else "seasonal"
-    pairs = product(levels, arounds)
-    return [Model(kind, level, around) for level, around in pairs if around == STILL or around > level / 100]
+    most = math.ceil(math.log(1e5 * window**3, 100))
+    pure = [2 / window * 10.0**power for power in range(-4, 2 * most + 1)]
+    largest = math.floor(math.log(1e4 * window**2, step))
+    noisy = product(pure[::2], [2.0 * step**power for power in range(largest + 1)])
+    return [
+        *(Model(kind, level, share=0.5) for level in pure),
+        *(Model(kind, level, around) for level, around in noisy if around > level / 100),
+    ]
+
+
+def _arounds(window: int) -> tuple[float, ...]:
+    """Of levels that may jump, or counts that may burst."""
+    return STILL, 2.0 * window**0.5, 2.0 * window
 
 
 def _jumps(window: int) -> list[Model]:
     """Levels that stand still for long, and then do not."""
     sizes = [2 * window**2 * size for size in JUMPS]
-    known = product(RATES, sizes, (STILL, 2.0 * window))
+    known = product(RATES, sizes, _arounds(window))
     return [Model("jump", 0.0, around, rate, jump) for rate, jump, around in known if jump > 10 * around]
 
 
 def _bursts(window: int) -> list[Model]:
     """Counts that are far off their levels for a unit, and then are not."""
     sizes = [2 * window**2 * size for size in BURSTS]
-    known = product(RATES[1:], sizes, (STILL, 2.0 * window))
+    known = product(RATES[1:], sizes, _arounds(window))
     return [Model("burst", 0.0, around, rate, burst=burst) for rate, burst, around in known if burst > 10 * around]
 
 

@@ -57,6 +57,7 @@ class Estimator:
         self._calibration = Calibration(bins)
         self._belief: Belief | None = None
         self._t = 0  # of the last measurement
+        self._scale = np.ones(bins)  # of its noise
 
     @staticmethod
     def numbers(window: int) -> int:
@@ -72,7 +73,7 @@ class Estimator:
             foreseen = self._later(self._belief, t)
             self._calibration.update(measured - foreseen.mean, foreseen.spread, scale)
             self._belief = self.bank.update(column, noise, t - self._t, self._seasonal(t)[:, np.newaxis])
-        self._t = t
+        self._t, self._scale = t, scale
         self._learn_season(t, measured, float(np.mean(scale) ** -2))
         if self._shrinkage:
             self._shrinkage.fit(self._belief.mean, self._belief.deviation)
@@ -80,8 +81,12 @@ class Estimator:
     def at(self, t: int) -> Estimate:
         """What is known of unit ``t``, which is that of the last measurement or comes after it."""
         assert self._belief is not None
-        estimate = self._now(self._belief) if t == self._t else self._later(self._belief, t)
-        estimate = estimate._replace(spread=self._calibration.factor * estimate.spread)
+        if t == self._t:
+            estimate = self._now(self._belief)
+            factor = self._calibration.factor_now(estimate.spread, self._scale)
+        else:
+            estimate, factor = self._later(self._belief, t), self._calibration.factor
+        estimate = estimate._replace(spread=factor * estimate.spread)
         if self._shrinkage is None:
             return estimate
         mean, deviation = self._shrinkage.improved(estimate.mean, estimate.deviation)
@@ -131,6 +136,7 @@ class Estimator:
             "shrinkage": self._shrinkage and self._shrinkage.save(),
             "belief": self._belief and list(self._belief),
             "t": self._t,
+            "scale": self._scale,
         }
 
     def load(self, saved: dict[str, Any]) -> None:
@@ -141,4 +147,4 @@ class Estimator:
         if self._shrinkage:
             self._shrinkage.load(saved["shrinkage"])
         self._belief = saved["belief"] and Belief(*(np.array(each) for each in saved["belief"]))
-        self._t = saved["t"]
+        self._t, self._scale = saved["t"], np.array(saved["scale"])

@@ -14,13 +14,14 @@ from penstock.types import Floats
 
 PERIODS = np.array([7, 12, 24, 48, 52, 96, 168, 336])
 SHORT_WAVES, LONG_WAVES = (1, 2, 3, 4, 5, 0, 0, 0), (1, 2, 3, 4, 6, 7, 14, 21)  # waves in a period; 0: none
+SHORT_RANKS, LONG_RANKS = (1, 2, 3, 4, 5, 1, 1, 1), (1, 2, 3, 4, 6, 1, 2, 3)  # how fine they are, for what they are of
 LONG = 100  # a period from which it has both slow and fast waves: the days of a week in hours
 CYCLES = 1.7  # of a period before its fit is used
 SPARE = 1.5  # measurements for every number that is fitted
 KEPT_LOSS = 0.98  # of how wrong a fit was, at every measurement
 PROVEN = 4.5  # forecasts, at least, before a period can be the season
 BETTER = 0.95  # of the season's loss that another one must have to take its place
-RIDGE = 0.5  # of a measurement: what pulls waves to 0
+RIDGE = 0.1  # of a measurement: what pulls waves to 0, and fine ones by their rank squared
 
 
 class Season:
@@ -28,6 +29,8 @@ class Season:
 
     def __init__(self, bins: int, window: int) -> None:
         waves = np.array([SHORT_WAVES if period < LONG else LONG_WAVES for period in PERIODS])
+        ranks = np.array([SHORT_RANKS if period < LONG else LONG_RANKS for period in PERIODS])
+        self._pull = RIDGE * np.square(ranks)
         self._used = (waves > 0) & (waves <= PERIODS[:, np.newaxis] / 2)
         self._turns = np.where(self._used, waves, 0) * 2 * np.pi / PERIODS[:, np.newaxis]
         self._size = 1 + 2 * self._used.sum(axis=1)
@@ -78,8 +81,11 @@ class Season:
         return np.concatenate([np.ones((len(PERIODS), 1)), waves], axis=1)
 
     def _ridged(self, weight: float) -> Floats:
-        """The normal equations, pulled a little towards no waves; those that a period lacks are none at all."""
-        pulled = np.where(self._used, RIDGE * weight, 1.0)
+        """The normal equations, pulled a little towards no waves; those that a period lacks are none at all.
+
+        Releases that always come at the same few hours cannot tell a fine wave from a coarse one: it is the coarse one.
+        """
+        pulled = np.where(self._used, self._pull * weight, 1.0)
         diagonal = np.concatenate([np.zeros((len(PERIODS), 1)), pulled, pulled], axis=1)
         ridged: Floats = self.products + diagonal[:, :, np.newaxis] * np.eye(diagonal.shape[1])
         return ridged
