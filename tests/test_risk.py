@@ -60,6 +60,15 @@ def test_paces_go_from_one_to_the_window_and_no_two_have_the_same_interval(windo
 # ---- what the table favours ------------------------------------------------------------------------------------------
 
 
+def test_of_what_hardly_moves_the_table_says_that_every_further_release_is_a_loss() -> None:
+    """It is made of pseudo-random numbers; they must not decide whether to publish three times or four."""
+    models, window = dynamics(24), 24
+    still = (models.level < 1e-3) & (models.around < 0.1) & (models.rate == 0) & (models.velocity == 0)
+    errors = computed(window, False, 12)[:, still].mean(axis=1)
+    assert still.sum() > 4
+    assert (np.diff(errors[paces(window) <= 8]) > 0).all()
+
+
 @pytest.mark.parametrize("squared", [False, True])
 def test_what_moves_faster_is_best_published_more_often(squared: bool) -> None:
     """Random walks with next to nothing around them, from those that stand still to those that leap."""

@@ -39,6 +39,15 @@ def test_a_cycle_of_a_listed_period_is_foretold_better_than_by_a_flat_line(perio
     assert np.abs(foretold.mean(axis=0)).max() < 10  # the mean is the level's
 
 
+def test_between_the_few_hours_that_are_ever_measured_a_day_is_taken_for_smooth() -> None:
+    """Every twenty hours: six hours of the day, in which a wave of one turn and one of five look the same."""
+    units, turns = 720, 2 * np.pi / 24
+    counts = 500 + 100 * np.cos(turns * np.arange(1, units + 25))[:, np.newaxis]
+    season = learnt(counts, noise=5, every=20, until=units)
+    foretold = np.array([season.at(t) for t in range(units + 1, units + 25)])
+    assert np.abs(foretold - (counts[units:] - 500)).max() < 25
+
+
 def test_the_shortest_period_that_explains_a_cycle_is_not_beaten_by_its_multiples() -> None:
     """A day of 24 hours is also two of 12 and half of 48; whichever is taken has to repeat what there is."""
     counts = 100 + 80 * shape(24, 400)

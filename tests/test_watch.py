@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import penstock as ps
 from in_process import published
 from penstock.allocation.risk import computed, paces
 from penstock.allocation.timetable import Timetable
-from penstock.allocation.watch import LONG, SEEN, SELDOM, Watch, pays
+from penstock.allocation.watch import LONG, SEEN, SELDOM, YESES, Watch, pays
 from penstock.charges import Fact, Point, Span, recount
 from penstock.checks import CHECKS, Subject
 from penstock.errors import BadState
@@ -61,6 +60,16 @@ def test_a_jump_after_a_calm_is_seen_when_it_happens(seed: int) -> None:
     assert watched[0] < 400
     assert watched[20:].mean() < 40
     assert watched[:20].mean() < 0.2 * unwatched[:20].mean()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_second_jump_in_the_window_of_a_first_one_is_seen_as_well(seed: int) -> None:
+    counts = steps(1000, 5000)
+    counts[150:] = 1500
+    assert yeses(journalled(LAW, counts, seed)) == [101, 151]
+    watched, unwatched = (np.abs(run(counts, seed=seed, watching=on) - counts)[150:170, 0] for on in (True, False))
+    assert watched[0] < 400
+    assert watched.mean() < 0.3 * unwatched.mean()
 
 
 def test_one_bin_of_many_is_enough() -> None:
@@ -133,8 +142,7 @@ def test_no_protected_set_is_overspent_whatever_jumps(model: ps.PrivacyModel, le
     journal = journalled(model, steps(*levels, units=30, bins=2), seed)
     assert recount(journal, model) <= model.epsilon
     found = yeses(journal)
-    within = model.window if not model.horizon_bound else 90
-    assert all(later - earlier >= within for earlier, later in pairwise(found))
+    assert all(later - earlier >= model.window for earlier, later in zip(found, found[YESES:], strict=False))
 
 
 def test_a_yes_costs_what_is_said_of_it() -> None:
