@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from scipy.stats import poisson
 
 from penstock.allocation.watch import FOUND, SEEN, YESES, pays
 from penstock.primitives.bank import Bank
@@ -147,8 +146,9 @@ def _error_of(
 
 def _noticed(models: Dynamics, window: int) -> Floats:
     """How often a watch is there to see a jump or a burst: if there were not too many in the window before it."""
-    before: Floats = np.where(models.rate > 0, poisson.cdf(YESES - 1, models.rate * window), 0.0)
-    return before
+    many = models.rate * window
+    few = np.exp(-many) * sum(many**number / math.factorial(number) for number in range(YESES))
+    return np.where(models.rate > 0, few, 0.0)
 
 
 def _foreseen(bank: Bank, units: int) -> Floats:
