@@ -106,9 +106,11 @@ def test_means_over_cells_are_geometric(calm: float, wild: float) -> None:
 def test_relative_errors_are_those_of_auto_as_it_is_made_for_them() -> None:
     asked = goals(found({"": FLAT | {"auto": 3.0, "auto for MRE": 1.0, "auto for RMSE": 2.0}}))
     relative = goal(asked, "long, beside SPAS", "MRE of 4 cells")
-    assert (relative.measured, relative.beside) == ("0.25", "as it is by default: 0.75")
-    squares = goal(asked, "long, beside the best other", "RMSE of 4 cells")
-    assert (squares.measured, squares.beside) == ("0.50", "as it is by default: 0.75")
+    assert (relative.measured, relative.beside) == ("0.25", "as it is by default, of 4 cells: 0.75")
+    for how, expected in (("as it is by default", "0.75"), ("made for it", "0.50")):
+        for what in ("", ", worst cell"):
+            squares = goal(asked, "long, beside the best other", f"RMSE of 4 cells, {how}{what}")
+            assert squares.measured == expected
 
 
 def test_the_best_other_is_never_auto() -> None:

@@ -43,7 +43,8 @@ def _beside_spas(found: Found) -> Iterator[Goal]:
     relative, absolute = found.on("long", "mre"), found.on("long", "mae")
     made_for, usual = relative.over("spas"), relative.over("spas", AUTO)
     cells = several(len(made_for), "cell")
-    yield _at_most(where, f"MRE of {cells}", _mean(made_for), 0.36, f"as it is by default: {ratio(_mean(usual))}")
+    default = f"as it is by default, of {several(len(usual), 'cell')}: {ratio(_mean(usual))}"
+    yield _at_most(where, f"MRE of {cells}", _mean(made_for), 0.36, default)
     yield _at_most(where, "MAE", _mean(absolute.over("spas")), 0.50)
     for measure, ratios in {"MRE": made_for, "MAE": absolute.over("spas")}.items():
         above = [cell for cell, each in ratios.items() if each.low > 1]
@@ -60,11 +61,10 @@ def _beside_the_best(found: Found) -> Iterator[Goal]:
     yield _at_most(where, "MAE", _mean(ratios), 0.78)
     yield _near(where, ratios, 0.95)
     yield _at_most(where, "MAE, worst cell", *_worst(ratios, 1.4))
-    cells = several(len(made_for), "cell")
-    yield _at_most(where, f"RMSE of {cells}", _mean(made_for), 0.85, f"as it is by default: {ratio(_mean(usual))}")
-    worst, limit, at = _worst(made_for, 1.7)
-    beside = f"{at}; as it is by default: {ratio(_worst(usual, limit)[0])}"
-    yield _at_most(where, "RMSE, worst cell", worst, limit, beside)
+    for how, squared in {"as it is by default": usual, "made for it": made_for}.items():
+        what = f"RMSE of {several(len(squared), 'cell')}, {how}"
+        yield _at_most(where, what, _mean(squared), 0.85)
+        yield _at_most(where, f"{what}, worst cell", *_worst(squared, 1.7))
 
 
 def _oracle(found: Found) -> Iterator[Goal]:

@@ -66,12 +66,15 @@ class Rivalry:
         self._errors, self._others = errors, others
         made_for = f"{AUTO} for {errors.measure.upper()}"
         self.own = made_for if made_for in errors.mechanisms else AUTO
-        self.cells = [cell for cell in errors.cells if self._both(cell)]
 
-    def _both(self, cell: Cell) -> bool:
-        return self._errors.has(cell, self.own) and any(
-            self._others.has(cell, each) for each in self._others.mechanisms
-        )
+    def cells(self, own: str) -> list[Cell]:
+        """Those in which ``auto`` was run like this, and any of the others."""
+        others = self._others
+        return [
+            cell
+            for cell in self._errors.cells
+            if self._errors.has(cell, own) and any(others.has(cell, each) for each in others.mechanisms)
+        ]
 
     def best(self, cell: Cell) -> str:
         """Which of the others has the least mean error there."""
@@ -79,8 +82,9 @@ class Rivalry:
 
     def over(self, other: str, own: str = "") -> dict[Cell, Estimate]:
         """Ratios to another, where it was run; of ``auto`` as it is made for the measure, or as ``own`` says."""
-        cells = [cell for cell in self.cells if self._errors.has(cell, other)]
-        return {cell: self._errors.compared(cell, own or self.own, other) for cell in cells}
+        own = own or self.own
+        cells = [cell for cell in self.cells(own) if self._errors.has(cell, other)]
+        return {cell: self._errors.compared(cell, own, other) for cell in cells}
 
     def over_mean(self, other: str) -> dict[Cell, float]:
         """Mean errors over those of another: for errors that are next to nothing with some seeds."""
@@ -88,8 +92,9 @@ class Rivalry:
         return {cell: ours / theirs for cell, (ours, theirs) in means.items()}
 
     def over_best(self, own: str = "") -> dict[Cell, Estimate]:
-        """Ratios to the best of the others."""
-        return {cell: self._errors.compared(cell, own or self.own, self.best(cell)) for cell in self.cells}
+        """Ratios to the best of the others, likewise."""
+        own = own or self.own
+        return {cell: self._errors.compared(cell, own, self.best(cell)) for cell in self.cells(own)}
 
 
 def beside(
