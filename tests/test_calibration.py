@@ -38,7 +38,7 @@ def test_forecasts_that_are_better_than_they_say_are_not_widened() -> None:
 
 def test_the_noise_of_measurements_is_not_held_against_forecasts() -> None:
     """They miss by ten times what they state, all of it noise that the measurement is known to have."""
-    assert calibrated(np.full(4, 10.0), noise=100.0).factor.max() < 2
+    assert calibrated(np.full(4, 10.0), noise=100.0).factor.max() < 1.15 * Calibration(1).factor[0]
 
 
 @pytest.mark.parametrize("truth", [1.0, 10.0, 40.0])
@@ -50,6 +50,19 @@ def test_what_was_just_measured_is_as_far_off_as_its_noise_whatever_was_foretold
     assert calibration.factor_now(np.array([10.0]), 1e6 * noise) == pytest.approx(calibration.factor)
     between = sorted([1.0, float(calibration.factor[0])])
     assert between[0] <= calibration.factor_now(0.7 * noise, noise)[0] <= between[1]
+
+
+def test_measurements_are_taken_at_their_word_as_far_as_forecasts_were_wrong() -> None:
+    """An estimate of 100 where 130 was measured, with noise of deviation 20 and as much doubt of the forecast."""
+    mean, measured, scale = np.array([100.0]), np.array([130.0]), np.array([20 / np.sqrt(2)])
+    left = np.array([20 / np.sqrt(2)])  # of two that are as good
+    good, bad = (calibrated(np.full(1, truth)).corrected(mean, left, measured, scale) for truth in (1.0, 50.0))
+    assert (good[0][0], good[1][0]) == (100, left[0])
+    assert 110 < bad[0][0] < 130
+    assert left[0] < bad[1][0] < 20
+    worst = calibrated(np.full(1, 1e9))
+    assert worst.factor == pytest.approx(WIDER.max())
+    assert worst.corrected(mean, left, measured, 1e-3 * scale)[0] == pytest.approx(measured, abs=2)
 
 
 def test_every_bin_has_its_own_factor() -> None:

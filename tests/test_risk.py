@@ -64,7 +64,7 @@ def test_of_what_hardly_moves_the_table_says_that_every_further_release_is_a_los
     """It is made of pseudo-random numbers; they must not decide whether to publish three times or four."""
     models, window = dynamics(24), 24
     still = (models.level < 1e-3) & (models.around < 0.1) & (models.rate == 0) & (models.velocity == 0)
-    errors = computed(window, False, 12)[:, still].mean(axis=1)
+    errors = computed(window, False, 12)[0, :, still].mean(axis=0)
     assert still.sum() > 4
     assert (np.diff(errors[paces(window) <= 8]) > 0).all()
 
@@ -76,7 +76,7 @@ def test_what_moves_faster_is_best_published_more_often(squared: bool) -> None:
     models = dynamics(window)
     walks = (models.level > 0) & ~models.seasonal & (models.around == models.around.min())
     order = np.argsort(models.level[walks])
-    best = paces(window)[computed(window, squared, 12)[:, walks][:, order].argmin(axis=0)]
+    best = paces(window)[computed(window, squared, 12)[0][:, walks][:, order].argmin(axis=0)]
     assert (np.diff(best) >= 0).all()
     assert best[0] <= 2
     assert best[-1] == window
@@ -86,7 +86,7 @@ def test_an_error_is_that_of_noise_where_nothing_is_worth_remembering() -> None:
     """A walk of leaps, published always: what is off is the Laplace noise of a window's share, alone."""
     models = dynamics(WINDOW)
     leaps = int(models.level.argmax())
-    mean, squared = (np.exp(computed(WINDOW, root, 12)[-1, leaps]) for root in (False, True))
+    mean, squared = (np.exp(computed(WINDOW, root, 12)[0, -1, leaps]) for root in (False, True))
     assert mean == pytest.approx(WINDOW, rel=0.2)
     assert squared == pytest.approx(np.sqrt(2) * WINDOW, rel=0.2)
 
@@ -103,7 +103,7 @@ def kalman(level: float, every: int, noise: float) -> float:
 def test_walks_that_are_followed_for_long_are_as_far_off_as_by_kalman_or_less() -> None:
     """A little less, as it is known that noise is Laplace's; for all walks that are learnt within a window."""
     window = 20
-    models, found = dynamics(window), np.exp(computed(window, True, 12))
+    models, found = dynamics(window), np.exp(computed(window, True, 12)[0])
     walks = (models.level > 0) & ~models.seasonal & (models.around == models.around.min())
     ratios = [
         found[row, model] / kalman(models.level[model], -(-window // pace), 2.0 * pace**2)
@@ -117,7 +117,7 @@ def test_walks_that_are_followed_for_long_are_as_far_off_as_by_kalman_or_less() 
 def test_a_horizon_leaves_no_time_to_learn_so_that_what_stands_still_costs_more() -> None:
     models = dynamics(WINDOW)
     still = int((models.level + models.around + models.velocity + 1e9 * models.rate).argmin())
-    endless, once = (np.exp(risk(WINDOW, windows=windows)[:, still]) for windows in (12, 1))
+    endless, once = (np.exp(risk(WINDOW, windows=windows)[0, :, still]) for windows in (12, 1))
     assert (once > 1.3 * endless)[1:].all()
 
 

@@ -48,6 +48,19 @@ def test_between_the_few_hours_that_are_ever_measured_a_day_is_taken_for_smooth(
     assert np.abs(foretold - (counts[units:] - 500)).max() < 25
 
 
+def test_hours_that_were_never_measured_are_known_less_well() -> None:
+    """Every twenty hours: hours 1, 5, 9 and so on. More noise is more doubt; without a season there is none."""
+    counts = 500 + 100 * np.cos(2 * np.pi / 24 * np.arange(1, 721))[:, np.newaxis]
+    season = learnt(counts, noise=5, every=20)
+    assert PERIODS[season.chosen] == 24
+    seen, unseen = (np.mean([season.deviation(720 + hour) for hour in range(first, 24, 4)]) for first in (1, 3))
+    assert unseen > 2 * seen > 0
+    noisier = Season(1, WINDOW)
+    noisier.load(season.save() | {"products": season.products / 4, "weight": season.weight / 4})
+    assert noisier.deviation(723) == pytest.approx(2 * season.deviation(723))
+    assert Season(1, WINDOW).deviation(3) == 0
+
+
 def test_the_shortest_period_that_explains_a_cycle_is_not_beaten_by_its_multiples() -> None:
     """A day of 24 hours is also two of 12 and half of 48; whichever is taken has to repeat what there is."""
     counts = 100 + 80 * shape(24, 400)

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import penstock as ps
 from in_process import published
+from penstock.allocation.pacing import Pacing
 from penstock.allocation.risk import computed, paces
 from penstock.allocation.timetable import Timetable
-from penstock.allocation.watch import LONG, SEEN, SELDOM, YESES, Watch, pays
+from penstock.allocation.watch import LONG, SEEN, SELDOM, YESES, Experience, Watch, alarms, in_time, pays
 from penstock.charges import Fact, Point, Span, recount
 from penstock.checks import CHECKS, Subject
 from penstock.errors import BadState
@@ -114,14 +115,63 @@ def test_a_stream_that_is_published_often_is_not_watched() -> None:
 def test_rare_jumps_that_a_watch_sees_are_no_reason_to_publish_often() -> None:
     models = dynamics(60)
     large = (models.rate > 0) & (models.rate < 1 / 200) & (models.jump > (2 * SEEN) ** 2)
-    seldom = paces(60) <= SELDOM
-    watched, unwatched = (computed(60, False, 6, watched=on) for on in (True, False))
+    seldom = np.array([pays(pace, -(-60 // pace)) for pace in paces(60).tolist()])
+    unwatched, watched = computed(60, False, 6)
     assert large.any()
     saved = (unwatched - watched)[seldom][:, large]
     assert (saved > 0).all()
     assert saved.mean() > 0.5  # in logarithms
     np.testing.assert_array_equal(watched[~seldom], unwatched[~seldom])
     np.testing.assert_array_equal(watched[:, models.rate == 0], unwatched[:, models.rate == 0])
+
+
+def test_jumps_that_are_too_small_to_be_seen_take_no_yes() -> None:
+    models, window = dynamics(240), 240
+    wanted = alarms(models, window)
+    assert (wanted[models.rate == 0] == 0).all()
+    assert (wanted <= window * models.rate).all()
+    small, large = (models.jump + models.burst < (SEEN / 5) ** 2), (models.jump > (8 * SEEN) ** 2)
+    assert wanted[small].max() < 1e-4
+    assert large.any()
+    np.testing.assert_allclose(wanted[large], window * models.rate[large], rtol=0.1)
+
+
+def test_a_watch_has_a_yes_left_if_few_are_wanted_and_none_if_there_are_many() -> None:
+    """By Poisson's law; here it is counted out."""
+    drawn = np.random.default_rng(1).poisson([[0.5], [2.0], [5.0], [20.0]], (4, 50_000))
+    found = in_time(np.array([0.0, 0.5, 2.0, 5.0, 20.0]))
+    assert found[0] == 1
+    np.testing.assert_allclose(found[1:], (drawn < YESES).mean(axis=1), atol=0.01)
+
+
+def test_bins_that_jump_together_are_told_by_experience_from_bins_that_do_not() -> None:
+    """Models of single bins cannot know. What is known of long ago fades."""
+    each = np.full(32, 0.5)
+    at_first = Experience(60).expected(each)
+    together, apart = Experience(60), Experience(60)
+    for unit in range(120):
+        together.add(yes=unit == 50)
+        apart.add(yes=unit % 6 == 0)
+    assert together.expected(each) < at_first < 0.5 * apart.expected(each)
+    assert apart.expected(each) == pytest.approx(10, rel=0.25)
+    apart.fade(60 * 40)
+    assert apart.expected(each) == pytest.approx(at_first, rel=0.01)
+
+
+def test_yeses_that_are_used_up_by_other_bins_are_a_reason_to_publish_more_often() -> None:
+    """Each bin alone is best watched; of thirty that jump by themselves the yeses do not last."""
+    models = dynamics(60)
+    jumps = (models.rate > 1 / 200) & (models.rate < 1 / 100) & (models.jump > (2 * SEEN) ** 2)
+    weights = np.tile(np.where(jumps, 1.0, 1e-12) / jumps.sum(), (30, 1))
+    paces_found = []
+    for often in (False, True):
+        plan = Pacing(30, 60, "mae", endless=True)
+        for t in range(10, 300, 10):
+            for unit in range(10):
+                plan.experience.add(yes=often and unit % 2 == 0)
+            plan.update(t, weights, np.ones(30))
+        paces_found.append(plan.best)
+    assert paces_found[0] < paces_found[1]
 
 
 # ---- what it costs ---------------------------------------------------------------------------------------------------
@@ -176,9 +226,9 @@ def test_after_something_happened_releases_come_at_growing_distances() -> None:
     assert [fact.t - 101 for fact in paid if fact.t > 100][:5] == [0, 1, 3, 7, 15]
 
 
-@pytest.mark.parametrize(("pace", "every", "expected"), [(3, 20, True), (6, 10, True), (7, 9, False), (3, 7, False)])
+@pytest.mark.parametrize(("pace", "every", "expected"), [(3, 20, True), (12, 10, True), (13, 9, False), (3, 7, False)])
 def test_a_watch_is_for_releases_that_are_few_and_far_between(pace: int, every: int, expected: bool) -> None:
-    assert (SELDOM, LONG) == (6, 8)
+    assert (SELDOM, LONG) == (12, 8)
     assert pays(pace, every) is expected
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.allocation.risk import WINDOWS, Objective, paces, risk
+from penstock.allocation.watch import Experience, alarms, in_time
 from penstock.primitives.dynamics import dynamics
 from penstock.primitives.trust import dominant, shares
 from penstock.types import Floats, Ints
@@ -21,7 +22,8 @@ class Pacing:
     """The expected error of every pace in every bin, and the pace that is best for all of them.
 
     Estimates take slow models for more likely; plans take every pace for as likely to be the best one, on a scale of
-    logarithms. ``fixed`` is a pace that is not up for choice. If streams at rest are ``watched``, jumps cost less.
+    logarithms. ``fixed`` is a pace that is not up for choice. If streams at rest are ``watched``, jumps cost less, but
+    all bins share the yeses of a watch.
     """
 
     def __init__(
@@ -29,14 +31,17 @@ class Pacing:
     ) -> None:
         models = dynamics(window)
         self._window, self._paces = window, paces(window)
-        self._risk = risk(window, objective, windows=WINDOWS if endless else 1, watched=watched)
+        self._risk = risk(window, objective, windows=WINDOWS if endless else 1)
+        self._power = 2 if objective == "rmse" else 1  # of errors that are added up
+        self._watched, self._alarms = watched, alarms(models, window)
         usual = models.burst == 0  # bursts come and go before a pace could follow them
-        even = _evenly(self._paces, self._risk.argmin(axis=0), models.flat * usual)
+        even = _evenly(self._paces, self._shared(0.0).argmin(axis=0), models.flat * usual)
         self._evened = np.where(usual, even / models.prior, 1.0) ** EVENED
         self._allowed = self._paces >= min(LEAST, window)
         self._fixed = fixed
         self.best = fixed or window
         self.last = 0  # the unit of the last measurement
+        self.experience = Experience(window)
         self.errors = np.zeros((bins, len(self._paces)))
 
     @property
@@ -54,15 +59,26 @@ class Pacing:
             return
         likely = dominant(shares(weights * self._evened))
         fresh = max(-math.expm1(-gap / self._window), gap / t)
-        self.errors += fresh * (np.exp(likely @ self._risk.T) - self.errors)
+        self.experience.fade(gap)
+        others = self.experience.expected(likely @ self._alarms) * (1 - 1 / len(likely))
+        self.errors += fresh * (np.exp(likely @ self._shared(others).T) - self.errors)
         expected = np.where(self._allowed, importance @ self.errors, np.inf)
         self.best = int(self._paces[expected.argmin()])
 
+    def _shared(self, others: float) -> Floats:
+        """The logarithms of errors if a watch is shared with other bins that need so many yeses in a window."""
+        unwatched, watched = self._risk
+        there = in_time(self._alarms + others) if self._watched else 0.0
+        shared: Floats = unwatched + np.log1p(there * np.expm1(self._power * (watched - unwatched))) / self._power
+        return shared
+
     def save(self) -> dict[str, Any]:
-        return {"errors": self.errors, "best": self.best, "last": self.last}
+        kept = {"errors": self.errors, "best": self.best, "last": self.last}
+        return kept | {"experience": self.experience.save()}
 
     def load(self, saved: dict[str, Any]) -> None:
         self.errors, self.best, self.last = np.array(saved["errors"]), saved["best"], saved["last"]
+        self.experience.load(saved["experience"])
 
 
 def _evenly(paces: Ints, best: NDArray[np.intp], flat: Floats) -> Floats:

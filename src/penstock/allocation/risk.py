@@ -1,8 +1,8 @@
 """How wrong a mechanism is that publishes n times in a window, for every n and every way counts may move.
 
-Each model makes up data and its own filter follows them, with the noise that an n-th of epsilon buys; where releases
-are seldom, a watch sees the largest jumps. No data are involved, so the table is public; it depends on the window
-alone, and is kept on disk.
+Each model makes up data and its own filter follows them, with the noise that an n-th of epsilon buys; and once more
+with a watch that sees the largest jumps, where releases are seldom. No data are involved, so the table is public; it
+depends on the window alone, and is kept on disk.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from penstock.allocation.watch import FOUND, SEEN, YESES, pays
+from penstock.allocation.watch import FOUND, SEEN, pays
 from penstock.primitives.bank import Bank
 from penstock.primitives.dynamics import DAMPING, Dynamics, dynamics
 from penstock.primitives.posterior import posterior
@@ -45,20 +45,23 @@ def paces(window: int) -> Ints:
 
 
 @lru_cache(maxsize=16)
-def risk(window: int, objective: Objective = "mae", *, windows: int = WINDOWS, watched: bool = True) -> Floats:
-    """The logarithm of the error, a row a pace and a column a model; from the disk if it is there."""
+def risk(window: int, objective: Objective = "mae", *, windows: int = WINDOWS) -> Floats:
+    """The logarithm of the error, a row a pace and a column a model; from the disk if it is there.
+
+    Twice: as it is without a watch, and as it is with one that never has had too many yeses.
+    """
     squared = objective == "rmse"
-    path = _place(window, squared, windows, watched)
-    kept = _kept(path, (len(paces(window)), dynamics(window).size)) if path else None
+    path = _place(window, squared, windows)
+    kept = _kept(path, (2, len(paces(window)), dynamics(window).size)) if path else None
     if kept is not None:
         return kept
-    table = computed(window, squared, windows, watched)
+    table = computed(window, squared, windows)
     if path:
         _keep(path, table)
     return table
 
 
-def _kept(path: Path, shape: tuple[int, int]) -> Floats | None:
+def _kept(path: Path, shape: tuple[int, ...]) -> Floats | None:
     """What the file holds, if that is a table at all; whatever else is in it, the table is made anew."""
     try:
         with path.open("rb") as file:
@@ -68,26 +71,26 @@ def _kept(path: Path, shape: tuple[int, int]) -> Floats | None:
     return table if table.dtype == np.float64 and table.shape == shape and np.isfinite(table).all() else None
 
 
-def _place(window: int, squared: bool, windows: int, watched: bool) -> Path | None:
+def _place(window: int, squared: bool, windows: int) -> Path | None:
     """The file of a table; none where there is no home, or no source to know it by."""
     try:
-        return _directory() / f"risk-{_name_of(window, squared, windows, watched)}.npy"
+        return _directory() / f"risk-{_name_of(window, squared, windows)}.npy"
     except (OSError, RuntimeError):
         return None
 
 
-def computed(window: int, squared: bool, windows: int, watched: bool = True) -> Floats:
+def computed(window: int, squared: bool, windows: int) -> Floats:
     """The table, made up from nothing."""
     models = dynamics(window)
     units = max(min(windows * window, MOST_UNITS), window)
     repeats = max(min(REPEATS, MOST_REPEATED // units), 1)
-    noticed = _noticed(models, window) if watched else np.zeros(models.size)
-    errors = np.zeros((len(paces(window)), models.size))
+    errors = np.zeros((2, len(paces(window)), models.size))
     batches = BATCHES if units <= MOST_UNITS else 1
     for batch in range(batches):
         rng = np.random.default_rng((units, batch))
         counts = made_up(models, units, repeats, rng)
-        errors += [_error_of(models, counts, window, int(pace), squared, noticed, rng) for pace in paces(window)]
+        for row, pace in enumerate(paces(window).tolist()):
+            errors[:, row] += _errors_of(models, counts, window, pace, squared, rng)
     return np.round(np.log(errors / batches) / (2 if squared else 1), DIGITS)
 
 
@@ -111,21 +114,15 @@ def made_up(models: Dynamics, units: int, repeats: int, rng: np.random.Generator
     return counts
 
 
-def _error_of(
-    models: Dynamics,
-    counts: Floats,
-    window: int,
-    pace: int,
-    squared: bool,
-    noticed: Floats,
-    rng: np.random.Generator,
+def _errors_of(
+    models: Dynamics, counts: Floats, window: int, pace: int, squared: bool, rng: np.random.Generator
 ) -> Floats:
-    """The mean error of each model's own filter, or its square; a watch has ``noticed`` so many jumps where it pays."""
+    """The mean error of each model's own filter, or its square; and what it is if a watch sees jumps, where it pays."""
     repeats, every = counts.shape[1], math.ceil(window / pace)
     scale = np.full((repeats, 1), float(pace))
     noise = rng.laplace(0, pace, (-(-len(counts) // every), *counts.shape[1:]))
-    bank, lost = Bank(repeats, models), np.zeros(models.size)
-    noticed = noticed * pays(pace, every)
+    bank, lost = Bank(repeats, models), np.zeros((2, models.size))
+    sudden = (models.rate > 0) & pays(pace, every)
     for number, begin in enumerate(range(0, len(counts), every)):
         measured = counts[begin] + noise[number]
         if number:
@@ -137,18 +134,12 @@ def _error_of(
             estimate = measured
         now = np.abs(counts[begin] - estimate)
         later = np.abs(counts[begin + 1 : begin + every] - _foreseen(bank, min(every, len(counts) - begin)))
-        watched = np.where(later > SEEN, FOUND, later)
-        for apart, share in ((now[np.newaxis], 1.0), (later, 1 - noticed), (watched, noticed)):
-            lost += share * (np.square(apart) if squared else apart).mean(axis=1).sum(axis=0)
+        watched = np.where(sudden & (later > SEEN), FOUND, later)
+        for plane, apart in enumerate((later, watched)):
+            off = np.concatenate([now[np.newaxis], apart])
+            lost[plane] += (np.square(off) if squared else off).mean(axis=1).sum(axis=0)
     mean: Floats = lost / len(counts)
     return mean
-
-
-def _noticed(models: Dynamics, window: int) -> Floats:
-    """How often a watch is there to see a jump or a burst: if there were not too many in the window before it."""
-    many = models.rate * window
-    few = np.exp(-many) * sum(many**number / math.factorial(number) for number in range(YESES))
-    return np.where(models.rate > 0, few, 0.0)
 
 
 def _foreseen(bank: Bank, units: int) -> Floats:
@@ -160,11 +151,11 @@ def _foreseen(bank: Bank, units: int) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def _name_of(window: int, squared: bool, windows: int, watched: bool) -> str:
+def _name_of(window: int, squared: bool, windows: int) -> str:
     """By what a table is known again: whatever it depends on, its own code included."""
     modules = __name__, pays.__module__, Bank.__module__, dynamics.__module__, posterior.__module__
     code = "".join(bare_code(sys.modules[name]) for name in modules)
-    return hashlib.sha256(f"{window} {squared} {windows} {watched} {np.__version__} {code}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{window} {squared} {windows} {np.__version__} {code}".encode()).hexdigest()[:16]
 
 
 def _directory() -> Path:

@@ -97,6 +97,13 @@ class Timetable:
         """Whether the watch was not asked for so long that what it has paid for is out of the window."""
         return self._endless and t - self.asked >= self._window
 
+    def answered(self, t: int, *, yes: bool) -> None:
+        """The watch was asked about unit ``t``."""
+        self.asked = t
+        self._pacing.experience.add(yes=yes)
+        if yes:
+            self.stirred = t
+
     def learn(self, t: int, weights: Floats, importance: Floats) -> None:
         """Plan anew, by how likely every model is in every bin, and by how much its error counts."""
         self._pacing.update(self.age(t), weights, importance)

@@ -44,11 +44,11 @@ class Auto(Mechanism):
     >>> for release in publish(Stream([[500]] * 6), mechanism, noise=ScriptedNoise()):
     ...     print(release.t, release.values, release.low, release.high, release.charged)
     1 [500] [442] [555] 0.05
-    2 [500] [460] [540] 0.05
+    2 [500] [458] [542] 0.05
     3 [500] [491] [509] 0.3
-    4 [500] [488] [512] 0
-    5 [500] [488] [512] 0
-    6 [500] [493] [507] 0.2
+    4 [500] [487] [513] 0
+    5 [500] [487] [513] 0
+    6 [500] [492] [508] 0.2
     """
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
@@ -113,12 +113,11 @@ class Auto(Mechanism):
             self.segment.renew(self.run)
         if not (self.plan.at_rest and self.plan.tells(look) and self.segment.can_ask(look)):
             return NOTHING
-        found, self.plan.asked = self.known(snapshot.t), snapshot.t
+        found = self.known(snapshot.t)
         farthest, threshold = LargestDistance(found.mean), self.plan.watch.threshold(found.spread)
-        if self.segment.above(snapshot, farthest, threshold, then=look) is not Verdict.ABOVE:
-            return NOTHING
-        self.plan.stirred = snapshot.t
-        return look
+        yes = self.segment.above(snapshot, farthest, threshold, then=look) is Verdict.ABOVE
+        self.plan.answered(snapshot.t, yes=yes)
+        return look if yes else NOTHING
 
     def measure(self, snapshot: Snapshot, e: Epsilon) -> Floats:
         """Ask, learn, and plan the next release. The noise of the answer is returned."""

@@ -12,6 +12,7 @@ from penstock.types import Floats
 WIDER = np.array([0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6])  # so many times what was stated
 EXPECTED = np.log([0.02, 0.2, 0.35, 0.22, 0.12, 0.06, 0.03])  # before anything is known
 KEPT = 0.97  # of what earlier forecasts say, at every measurement
+LENIENT = 0.85  # of that factor, where measurements are weighed against forecasts: a wide interval is no wrong forecast
 LENT = 0.5  # of what the other bins' forecasts say, in the mean, as if it were one's own
 
 
@@ -29,21 +30,36 @@ class Calibration:
 
     @property
     def factor(self) -> Floats:
-        """What spreads are to be multiplied by."""
+        """What spreads are to be multiplied by: the mean of what may be right."""
         logs = self.evidence + LENT * self.evidence.mean(axis=0) + EXPECTED
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        found: Floats = np.exp((weights @ np.log(WIDER)) / weights.sum(axis=1))
+        found: Floats = (weights @ WIDER) / weights.sum(axis=1)
         return found
 
     def factor_now(self, spread: Floats, scale: Floats) -> Floats:
         """The same for what was just measured, which is at most as far off as its noise, whatever was foretold."""
-        factor, noise = self.factor, 2 * np.square(scale)
-        known = np.minimum(np.square(spread), noise)
-        bounded: Floats = factor * np.sqrt(noise / (np.square(factor) * known + noise - known))
-        return bounded
+        factor = self.factor
+        found: Floats = factor * np.sqrt(_kept(factor, spread, scale))
+        return found
+
+    def corrected(self, mean: Floats, deviation: Floats, measured: Floats, scale: Floats) -> tuple[Floats, Floats]:
+        """An estimate of what was just measured, and its deviation: nearer to that where forecasts have been worse."""
+        factor = np.maximum(LENIENT * self.factor, 1.0)
+        kept = _kept(factor, deviation, scale)
+        return measured + kept * (mean - measured), factor * np.sqrt(kept) * deviation
 
     def save(self) -> dict[str, Any]:
         return {"evidence": self.evidence}
 
     def load(self, saved: dict[str, Any]) -> None:
         self.evidence = np.array(saved["evidence"])
+
+
+def _kept(factor: Floats, spread: Floats, scale: Floats) -> Floats:
+    """How much of its distance to a measurement an estimate keeps if the forecast in it was so much worse than stated.
+
+    Both have a spread: that which is left after the measurement, and that of noise with this scale.
+    """
+    noise = 2 * np.square(scale)
+    part: Floats = noise / (noise + (np.square(factor) - 1) * np.minimum(np.square(spread), noise))
+    return part

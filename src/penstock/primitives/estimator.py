@@ -72,7 +72,9 @@ class Estimator:
         else:
             foreseen = self._later(self._belief, t)
             self._calibration.update(measured - foreseen.mean, foreseen.spread, scale)
-            self._belief = self.bank.update(column, noise, t - self._t, self._seasonal(t)[:, np.newaxis])
+            belief = self.bank.update(column, noise, t - self._t, self._seasonal(t)[:, np.newaxis])
+            mean, deviation = self._calibration.corrected(belief.mean, belief.deviation, measured, scale)
+            self._belief = belief._replace(mean=mean, deviation=deviation)
         self._t, self._scale = t, scale
         self._learn_season(t, measured, float(np.mean(scale) ** -2))
         if self._shrinkage:
@@ -111,8 +113,9 @@ class Estimator:
         gap = t - self._t
         mean = belief.level + passage(gap).reach * belief.velocity + belief.seasonal * self._seasonal(t)
         deviation = np.sqrt(np.square(belief.level_deviation) + gap * np.square(belief.drift))
-        spread = np.sqrt(np.square(belief.level_spread) + gap * np.square(belief.drift_spread))
-        return Estimate(mean, mean, deviation, spread)
+        seasonal = belief.seasonal * (self._season.deviation(t) if self._season else 0.0)
+        variance = np.square(belief.level_spread) + gap * np.square(belief.drift_spread) + np.square(seasonal)
+        return Estimate(mean, mean, deviation, np.sqrt(variance))
 
     def _seasonal(self, t: int) -> Floats:
         return self._season.at(t) if self._season else np.zeros(len(self.bank.level))

@@ -6,6 +6,7 @@ so far is the season; before any has had time to prove itself, there is none.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ class Season:
         self.losses, self.forecasts = np.zeros((2, len(PERIODS)))
         self.fitted = np.zeros(len(PERIODS), np.bool_)
         self.chosen, self.releases, self.last = -1, 0, 0
+        self.weight = 0.0  # of the last measurement
 
     def at(self, t: int) -> Floats:
         """What the season adds at unit ``t``, in every bin; without its mean, which is the level's."""
@@ -50,6 +52,14 @@ class Season:
         added: Floats = basis[1:] @ self.fits[self.chosen, 1:]
         return added
 
+    def deviation(self, t: int) -> float:
+        """How far off that may be, by the noise in it: more at hours that were never measured."""
+        if self.chosen < 0:
+            return 0.0
+        basis = self._basis(t)[self.chosen]
+        basis[0] = 0
+        return math.sqrt(2 * max(float(basis @ np.linalg.solve(self._ridged()[self.chosen], basis)), 0.0))
+
     def update(self, t: int, measured: Floats, weight: float) -> None:
         """Learn from a measurement of unit ``t``, weighted by the squared budget it had."""
         basis = self._basis(t)
@@ -57,10 +67,10 @@ class Season:
         kept = np.exp(-(t - self.last) / self._memory)[:, np.newaxis, np.newaxis]
         self.products = kept * self.products + weight * basis[:, :, np.newaxis] * basis[:, np.newaxis, :]
         self.moments = kept * self.moments + weight * basis[:, :, np.newaxis] * measured
-        self.releases, self.last = self.releases + 1, t
+        self.releases, self.last, self.weight = self.releases + 1, t, weight
         ripe = (t >= CYCLES * PERIODS) & (self.releases >= SPARE * self._size)
         if ripe.any():
-            self.fits[ripe] = np.linalg.solve(self._ridged(weight)[ripe], self.moments[ripe])
+            self.fits[ripe] = np.linalg.solve(self._ridged()[ripe], self.moments[ripe])
             self.fitted |= ripe
 
     def _judge(self, basis: Floats, measured: Floats) -> None:
@@ -80,12 +90,12 @@ class Season:
         waves = np.concatenate([np.cos(angles) * self._used, np.sin(angles) * self._used], axis=1)
         return np.concatenate([np.ones((len(PERIODS), 1)), waves], axis=1)
 
-    def _ridged(self, weight: float) -> Floats:
+    def _ridged(self) -> Floats:
         """The normal equations, pulled a little towards no waves; those that a period lacks are none at all.
 
         Releases that always come at the same few hours cannot tell a fine wave from a coarse one: it is the coarse one.
         """
-        pulled = np.where(self._used, self._pull * weight, 1.0)
+        pulled = np.where(self._used, self._pull * self.weight, 1.0)
         diagonal = np.concatenate([np.zeros((len(PERIODS), 1)), pulled, pulled], axis=1)
         ridged: Floats = self.products + diagonal[:, :, np.newaxis] * np.eye(diagonal.shape[1])
         return ridged
@@ -99,4 +109,4 @@ class Season:
             setattr(self, name, np.array(value) if isinstance(value, np.ndarray) else value)
 
 
-KEPT = ("products", "moments", "fits", "losses", "forecasts", "fitted", "chosen", "releases", "last")
+KEPT = ("products", "moments", "fits", "losses", "forecasts", "fitted", "chosen", "releases", "last", "weight")
