@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,13 @@ from numpy.typing import NDArray
 from penstock.allocation.risk import WINDOWS, Objective, paces, risk
 from penstock.allocation.watch import Experience, alarms, in_time
 from penstock.primitives.dynamics import dynamics
+from penstock.primitives.season import PERIODS
 from penstock.primitives.trust import dominant, shares
 from penstock.types import Floats, Ints
 
-EVENED = 0.5  # how much of the estimates' leaning towards slow models is taken back for plans
+EVENED = 0.5, 1.0  # the part of estimates' leaning to slow models that plans take back: of small counts, and of large
+LARGE = 100.0  # in units of the noise that epsilon buys; small is one
+HOURS = 3  # of a season that releases come at, at least
 LEAST = 3  # releases in a window, so that a jump that no watch sees is not missed for long
 
 
@@ -36,7 +41,7 @@ class Pacing:
         self._watched, self._alarms = watched, alarms(models, window)
         usual = models.burst == 0  # bursts come and go before a pace could follow them
         even = _evenly(self._paces, self._shared(0.0).argmin(axis=0), models.flat * usual)
-        self._evened = np.where(usual, even / models.prior, 1.0) ** EVENED
+        self._leaning = np.log(np.where(usual, even / models.prior, 1.0))
         self._allowed = self._paces >= min(LEAST, window)
         self._fixed = fixed
         self.best = fixed or window
@@ -47,9 +52,10 @@ class Pacing:
     @property
     def every(self) -> int:
         """How many units lie between releases."""
-        return -(-self._window // self.best)
+        evenly = -(-self._window // self.best)
+        return evenly if self._fixed else off_beat(evenly)
 
-    def update(self, t: int, weights: Floats, importance: Floats) -> None:
+    def update(self, t: int, weights: Floats, levels: Floats, importance: Floats) -> None:
         """Expect errors as the models do, by their weights; what was expected in earlier windows fades.
 
         The first measurement says nothing about how the stream moves.
@@ -57,7 +63,7 @@ class Pacing:
         gap, self.last = t - self.last, t
         if self._fixed or gap == t:
             return
-        likely = dominant(shares(weights * self._evened))
+        likely = dominant(shares(weights * np.exp(_evened(levels)[:, np.newaxis] * self._leaning)))
         fresh = max(-math.expm1(-gap / self._window), gap / t)
         self.experience.fade(gap)
         others = self.experience.expected(likely @ self._alarms) * (1 - 1 / len(likely))
@@ -79,6 +85,24 @@ class Pacing:
     def load(self, saved: dict[str, Any]) -> None:
         self.errors, self.best, self.last = np.array(saved["errors"]), saved["best"], saved["last"]
         self.experience.load(saved["experience"])
+
+
+def _evened(levels: Floats) -> Floats:
+    """How much of the leaning plans take back: the larger a count is beside its noise, the further it may move."""
+    evened: Floats = np.interp(np.log(np.maximum(levels, 1)), (0, math.log(LARGE)), EVENED)
+    return evened
+
+
+@lru_cache(maxsize=1024)
+def off_beat(every: int) -> int:
+    """So many units or a few more, after which no season is met at one or two of its hours only, again and again.
+
+    Who measures every noon knows nothing of the night, and does not know that.
+
+    >>> [off_beat(every) for every in (1, 2, 3, 6, 10, 12, 24, 40, 60)]
+    [1, 2, 3, 8, 10, 13, 25, 40, 61]
+    """
+    return next(units for units in count(every) if (HOURS * np.gcd(units, PERIODS) <= PERIODS).all())
 
 
 def _evenly(paces: Ints, best: NDArray[np.intp], flat: Floats) -> Floats:

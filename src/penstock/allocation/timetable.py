@@ -104,9 +104,9 @@ class Timetable:
         if yes:
             self.stirred = t
 
-    def learn(self, t: int, weights: Floats, importance: Floats) -> None:
-        """Plan anew, by how likely every model is in every bin, and by how much its error counts."""
-        self._pacing.update(self.age(t), weights, importance)
+    def learn(self, t: int, weights: Floats, levels: Floats, importance: Floats) -> None:
+        """Plan anew, by how likely every model is in every bin, how large that is, and how much its error counts."""
+        self._pacing.update(self.age(t), weights, levels, importance)
 
     def spend(self, t: int, e: Epsilon) -> None:
         """A release of unit ``t`` cost so much: the next one is due."""

@@ -115,7 +115,7 @@ BOARDS: Mapping[str, Board] = {
             "event",
             f"Sums over {EVENT_WIDTH} units, event-level",
             "Every unit is protected by itself, and what is used are sliding sums.",
-            LONG,
+            (*LONG, SPARSE[0]),
             EVENT_PROMISES,
             ("sse", "mae"),
             (2000,),

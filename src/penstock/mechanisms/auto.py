@@ -130,7 +130,8 @@ class Auto(Mechanism):
         scale = np.maximum(noise_sd, min(ROUNDING, self.unit)) / np.sqrt(2)
         self.estimator.observe(plan.age(t), values / self.unit, scale / self.unit)
         if isinstance(self.estimator, Estimator):
-            plan.learn(t, self.estimator.weights, self.importance(self.estimator.levels * self.unit))
+            levels = self.estimator.levels
+            plan.learn(t, self.estimator.weights, levels, self.importance(levels * self.unit))
         plan.spend(t, e)
         return noise_sd
 

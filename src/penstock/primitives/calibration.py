@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from penstock.primitives.posterior import posterior
+from penstock.primitives.trust import shares
 from penstock.types import Floats
 
 WIDER = np.array([0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6])  # so many times what was stated
@@ -30,11 +31,15 @@ class Calibration:
 
     @property
     def factor(self) -> Floats:
-        """What spreads are to be multiplied by: the mean of what may be right."""
-        logs = self.evidence + LENT * self.evidence.mean(axis=0) + EXPECTED
-        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-        found: Floats = (weights @ WIDER) / weights.sum(axis=1)
+        """What spreads are to be multiplied by: not to know the factor makes an interval wider, too."""
+        found: Floats = np.sqrt(self._weights @ np.square(WIDER))
         return found
+
+    @property
+    def _weights(self) -> Floats:
+        """How likely every factor is."""
+        logs = self.evidence + LENT * self.evidence.mean(axis=0) + EXPECTED
+        return shares(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
     def factor_now(self, spread: Floats, scale: Floats) -> Floats:
         """The same for what was just measured, which is at most as far off as its noise, whatever was foretold."""
@@ -44,7 +49,7 @@ class Calibration:
 
     def corrected(self, mean: Floats, deviation: Floats, measured: Floats, scale: Floats) -> tuple[Floats, Floats]:
         """An estimate of what was just measured, and its deviation: nearer to that where forecasts have been worse."""
-        factor = np.maximum(LENIENT * self.factor, 1.0)
+        factor = np.maximum(LENIENT * (self._weights @ WIDER), 1.0)
         kept = _kept(factor, deviation, scale)
         return measured + kept * (mean - measured), factor * np.sqrt(kept) * deviation
 

@@ -18,7 +18,7 @@ from penstock.primitives.season import Season
 from penstock.primitives.shrinkage import Shrinkage
 from penstock.types import Floats
 
-REACH = 1.96  # deviations of a normal that leave out one in twenty
+REACH = 2.12  # deviations of Laplace noise that leave out one in twenty; a normal has lighter tails than estimates
 
 
 class Estimate(NamedTuple):
@@ -53,7 +53,7 @@ class Estimator:
     ) -> None:
         self.bank = Bank(bins, dynamics(window), pooling=pooling)
         self._season = Season(bins, window) if seasons else None
-        self._shrinkage = Shrinkage() if shrinking else None
+        self._shrinkage = Shrinkage(bins) if shrinking else None
         self._calibration = Calibration(bins)
         self._belief: Belief | None = None
         self._t = 0  # of the last measurement

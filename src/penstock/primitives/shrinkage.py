@@ -16,8 +16,8 @@ from penstock.types import Floats, Mask
 
 SIZES = 4.0 ** np.arange(-4, 14)  # of the half-normals, in units of the noise that epsilon buys
 ROUNDS = 10  # of expectation and maximisation
-EVEN = 3.0  # bins that an even mixture counts for
-
+EXPECTED = 3.0  # bins that what is expected of them counts for
+LIKELY, RARER = 16.0, 0.5  # smaller sizes than this are less likely, by this power of them, if there is one bin only
 
 EDGES = np.concatenate([[0.0], 2.0 ** np.arange(-10, 28, 0.125)])  # of the cells in which medians are looked for
 LARGEST = SIZES[-1] / 8
@@ -34,10 +34,15 @@ class Parts(NamedTuple):
 
 
 class Shrinkage:
-    """A mixture that is learnt from estimates of many bins, and improves them."""
+    """A mixture that is learnt from estimates of ``bins``, and improves them.
 
-    def __init__(self) -> None:
-        self.shares = np.full(len(SIZES), 1 / len(SIZES))
+    Before that all sizes are as likely; but who publishes a single bin hardly does so because it is empty.
+    """
+
+    def __init__(self, bins: int) -> None:
+        likely = np.minimum(SIZES / LIKELY, 1) ** (RARER / bins)
+        self._expected = likely / likely.sum()
+        self.shares = self._expected
         self._fitted: tuple[Floats, Floats, Parts] | None = None  # often asked about next, and dear
 
     def fit(self, mean: Floats, deviation: Floats) -> None:
@@ -48,7 +53,7 @@ class Shrinkage:
         for _ in range(ROUNDS):
             belonging = likelihood * self.shares
             belonging /= belonging.sum(axis=1, keepdims=True)
-            self.shares = (belonging.sum(axis=0) + EVEN / len(SIZES)) / (len(mean) + EVEN)
+            self.shares = (belonging.sum(axis=0) + EXPECTED * self._expected) / (len(mean) + EXPECTED)
 
     def improved(self, mean: Floats, deviation: Floats) -> tuple[Floats, Floats]:
         """Better estimates, and their deviations."""

@@ -84,7 +84,7 @@ class SlidingSums(Trusting):
         self.drifting = np.zeros((width + 1, *moving))
         self.raw = np.zeros((width + 1, bins))  # the sums of the measurements themselves
         self.differed, self.foretold = np.zeros((2, bins))  # squares: how far estimates are off these, and should be
-        self.season, self.shrinkage = Season(bins, SEASON_MEMORY), Shrinkage()
+        self.season, self.shrinkage = Season(bins, SEASON_MEMORY), Shrinkage(bins)
 
     def update(self, measured: Floats) -> Sums:
         """Take in the measurement of another unit."""
