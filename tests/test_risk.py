@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.allocation import risk as table
-from penstock.allocation.pacing import Pacing
+from penstock.allocation.pacing import HOURS, LARGE, Pacing, off_beat
 from penstock.allocation.risk import computed, paces, risk
 from penstock.codec import decode, encode
 from penstock.primitives.dynamics import dynamics
+from penstock.primitives.season import PERIODS
 from penstock.types import Floats
 
 WINDOW = 6  # a table of it takes a moment
@@ -132,11 +133,11 @@ def believing(*leaps: bool) -> Floats:
     return weights
 
 
-def planned(weights: Floats, importance: Sequence[float] = (1.0,), fixed: int = 0) -> Pacing:
+def planned(weights: Floats, importance: Sequence[float] = (1.0,), fixed: int = 0, level: float = 10.0) -> Pacing:
     """A plan that was told twice: the first measurement says nothing about how a stream moves."""
     plan = Pacing(len(weights), 20, "mae", endless=True, fixed=fixed)
     for t in (8, 10):
-        plan.update(t, weights, np.array(importance))
+        plan.update(t, weights, np.full(len(weights), level), np.array(importance))
     return plan
 
 
@@ -145,6 +146,25 @@ def test_a_plan_follows_what_is_believed() -> None:
     assert (fast.best, fast.every) == (20, 1)
     assert slow.best <= 4
     assert slow.every >= 5
+
+
+def test_large_counts_are_expected_to_move_further() -> None:
+    """Nothing is known of how they move. Counts as small as the noise cannot move by much of it."""
+    unknown = dynamics(20).prior[np.newaxis]
+    small, middling, large = (planned(unknown, level=level).best for level in (-5.0, 10.0, 1e9))
+    assert small <= middling <= large
+    assert small < large
+    assert large == planned(unknown, level=LARGE).best
+
+
+@given(st.integers(1, 20_000))
+@settings(derandomize=True, deadline=None, max_examples=200)
+def test_releases_meet_every_season_at_several_of_its_hours(every: int) -> None:
+    """Whatever the pace: it is kept, or a little slower, so that no window has more releases than were paid for."""
+    units = off_beat(every)
+    assert every <= units <= max(1.5 * every, every + 1)
+    for period in PERIODS.tolist():
+        assert len({units * number % period for number in range(period)}) >= HOURS
 
 
 def test_bins_that_matter_more_decide() -> None:
@@ -157,10 +177,10 @@ def test_a_plan_changes_its_mind_within_a_few_windows() -> None:
     """What stood still for long, and leaps from now on."""
     plan = planned(believing(False))
     for t in range(15, 400, 5):
-        plan.update(t, believing(False), np.ones(1))
+        plan.update(t, believing(False), np.ones(1), np.ones(1))
     assert plan.best <= 4
     for t in range(400, 460):
-        plan.update(t, believing(True), np.ones(1))
+        plan.update(t, believing(True), np.ones(1), np.ones(1))
     assert plan.best == 20
 
 
@@ -174,7 +194,7 @@ def test_a_plan_that_is_saved_and_loaded_goes_on_exactly() -> None:
     other.load(decode(encode(one.save())))
     assert other.best == one.best
     for plan in (one, other):
-        plan.update(12, believing(True), np.ones(1))
+        plan.update(12, believing(True), np.ones(1), np.ones(1))
     np.testing.assert_array_equal(one.errors, other.errors)
     assert one.best == other.best
 

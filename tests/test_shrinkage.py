@@ -10,16 +10,17 @@ from penstock.primitives.shrinkage import SIZES, Shrinkage
 from penstock.types import Floats
 
 many = settings(derandomize=True, deadline=None, max_examples=60)
+MANY = 1000  # bins, of which all sizes are expected alike
 
 
 def of_one_size(number: int) -> Shrinkage:
-    shrinkage = Shrinkage()
+    shrinkage = Shrinkage(MANY)
     shrinkage.shares = (np.arange(len(SIZES)) == number).astype(np.float64)
     return shrinkage
 
 
 def fitted(mean: Floats, deviation: Floats) -> tuple[Floats, Floats]:
-    shrinkage = Shrinkage()
+    shrinkage = Shrinkage(len(mean))
     shrinkage.fit(mean, deviation)
     return shrinkage.improved(mean, deviation)
 
@@ -56,7 +57,7 @@ def test_with_one_size_it_is_what_integration_finds(size: int, place: float, dev
 @given(st.floats(-4, 8), st.floats(-1, 2).map(lambda power: 10.0**power))
 def test_with_all_sizes_it_is_what_integration_finds(place: float, deviation: float) -> None:
     """Which sizes are likely is weighed by how well they explain the estimate."""
-    mean, even = place * deviation, Shrinkage()
+    mean, even = place * deviation, Shrinkage(MANY)
     found, left = even.improved(np.array([mean]), np.array([deviation]))
     expected = integrated(mean, deviation, even.shares)
     assert found[0] == pytest.approx(expected[0], rel=1e-2, abs=1e-2 * expected[1])
@@ -66,7 +67,7 @@ def test_with_all_sizes_it_is_what_integration_finds(place: float, deviation: fl
 @many
 @given(st.floats(-4, 8), st.floats(-1, 2).map(lambda power: 10.0**power))
 def test_medians_are_what_integration_finds(place: float, deviation: float) -> None:
-    mean, even = place * deviation, Shrinkage()
+    mean, even = place * deviation, Shrinkage(MANY)
     expected = integrated(mean, deviation, even.shares)
     median = even.medians(np.array([mean]), np.array([deviation]))
     assert median[0] == pytest.approx(expected[2], rel=0.03, abs=0.03 * expected[1])
@@ -74,7 +75,7 @@ def test_medians_are_what_integration_finds(place: float, deviation: float) -> N
 
 def test_medians_of_counts_that_are_mostly_nothing_are_below_their_means() -> None:
     mean, deviation = np.array([4.0, -1.0, 3000.0]), np.array([5.0, 5.0, 5.0])
-    empty = Shrinkage()
+    empty = Shrinkage(50)
     empty.fit(np.zeros(50), np.full(50, 5.0))
     medians, means = empty.medians(mean, deviation), empty.improved(mean, deviation)[0]
     assert (medians[:2] < 0.5 * means[:2]).all()
@@ -82,7 +83,7 @@ def test_medians_of_counts_that_are_mostly_nothing_are_below_their_means() -> No
 
 
 def test_shares_are_of_the_sizes_that_counts_have() -> None:
-    shrinkage = Shrinkage()
+    shrinkage = Shrinkage(500)
     shrinkage.fit(np.abs(np.random.default_rng(6).normal(0, 1000, 500)), np.full(500, 1.0))
     assert shrinkage.shares.sum() == pytest.approx(1)
     assert shrinkage.shares[(SIZES > 200) & (SIZES < 5000)].sum() > 0.8
@@ -94,6 +95,15 @@ def test_bins_that_are_all_empty_are_pulled_to_zero() -> None:
     found, left = fitted(mean, np.full(100, 10.0))
     assert found.mean() < 0.3 * np.maximum(mean, 0).mean()
     assert left.mean() < 5
+
+
+@many
+@given(st.floats(0.5, 3), st.floats(0, 1).map(lambda power: 10.0**power))
+def test_a_single_bin_is_not_taken_for_empty_as_soon_as_one_of_many_is(place: float, deviation: float) -> None:
+    """Nobody knows anything but one estimate, which is a few deviations above zero."""
+    mean = np.array([place * deviation])
+    single, one_of_many = (Shrinkage(bins).medians(mean, np.array([deviation]))[0] for bins in (1, MANY))
+    assert one_of_many < single < mean[0]
 
 
 def test_a_few_large_bins_among_empty_ones_stay_where_they_are() -> None:
@@ -129,7 +139,7 @@ def test_counts_of_a_size_are_nearer_to_the_truth_than_cut_off_at_zero(typical: 
 )
 def test_nothing_is_below_zero_and_all_is_finite(bins: list[tuple[float, float]], unit: float) -> None:
     mean, power = (np.array(column) for column in zip(*bins, strict=True))
-    shrinkage = Shrinkage()
+    shrinkage = Shrinkage(len(mean))
     shrinkage.fit(mean * unit, 10.0**power)
     found, left = shrinkage.improved(mean * unit, 10.0**power)
     medians = shrinkage.medians(mean * unit, 10.0**power)
@@ -157,7 +167,7 @@ def test_medians_of_uncertain_counts_are_of_their_size(size: float, place: float
     """Counts that are known to a fifth or worse, and however large they are."""
     deviation = 10.0**size
     mean = place * deviation
-    median = Shrinkage().medians(np.array([mean]), np.array([deviation]))[0]
+    median = Shrinkage(MANY).medians(np.array([mean]), np.array([deviation]))[0]
     assert median <= mean + deviation
     assert median >= min(mean - 2 * deviation, 0.5 * mean)
 
@@ -165,7 +175,7 @@ def test_medians_of_uncertain_counts_are_of_their_size(size: float, place: float
 def test_saved_and_loaded_it_says_the_same() -> None:
     rng = np.random.default_rng(5)
     mean, deviation = rng.exponential(5, 20), np.full(20, 3.0)
-    one, other = Shrinkage(), Shrinkage()
+    one, other = Shrinkage(20), Shrinkage(20)
     one.fit(mean, deviation)
     before = other.improved(mean, deviation)[0]
     other.load(decode(encode(one.save())))

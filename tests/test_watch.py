@@ -169,7 +169,7 @@ def test_yeses_that_are_used_up_by_other_bins_are_a_reason_to_publish_more_often
         for t in range(10, 300, 10):
             for unit in range(10):
                 plan.experience.add(yes=often and unit % 2 == 0)
-            plan.update(t, weights, np.ones(30))
+            plan.update(t, weights, np.ones(30), np.ones(30))
         paces_found.append(plan.best)
     assert paces_found[0] < paces_found[1]
 

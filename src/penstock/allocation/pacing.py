@@ -17,7 +17,7 @@ from penstock.primitives.season import PERIODS
 from penstock.primitives.trust import dominant, shares
 from penstock.types import Floats, Ints
 
-EVENED = 0.5, 1.0  # the part of estimates' leaning to slow models that plans take back: of small counts, and of large
+EVENED = 0.5, 1.0  # of estimates' leaning to slow models that plans take back; and if counts are large, at first
 LARGE = 100.0  # in units of the noise that epsilon buys; small is one
 HOURS = 3  # of a season that releases come at, at least
 LEAST = 3  # releases in a window, so that a jump that no watch sees is not missed for long
@@ -63,13 +63,22 @@ class Pacing:
         gap, self.last = t - self.last, t
         if self._fixed or gap == t:
             return
-        likely = dominant(shares(weights * np.exp(_evened(levels)[:, np.newaxis] * self._leaning)))
+        likely = dominant(shares(weights * np.exp(self._evened(t, levels)[:, np.newaxis] * self._leaning)))
         fresh = max(-math.expm1(-gap / self._window), gap / t)
         self.experience.fade(gap)
         others = self.experience.expected(likely @ self._alarms) * (1 - 1 / len(likely))
         self.errors += fresh * (np.exp(likely @ self._shared(others).T) - self.errors)
         expected = np.where(self._allowed, importance @ self.errors, np.inf)
         self.best = int(self._paces[expected.argmin()])
+
+    def _evened(self, t: int, levels: Floats) -> Floats:
+        """How much of the leaning plans take back: the larger a count is beside its noise, the further it may move.
+
+        That is a guess, for want of anything better, and fades when a window has been seen.
+        """
+        large = np.interp(np.log(np.maximum(levels, 1)), (0, math.log(LARGE)), (0, 1))
+        evened: Floats = EVENED[0] + (EVENED[1] - EVENED[0]) * math.exp(-t / self._window) * large
+        return evened
 
     def _shared(self, others: float) -> Floats:
         """The logarithms of errors if a watch is shared with other bins that need so many yeses in a window."""
@@ -85,12 +94,6 @@ class Pacing:
     def load(self, saved: dict[str, Any]) -> None:
         self.errors, self.best, self.last = np.array(saved["errors"]), saved["best"], saved["last"]
         self.experience.load(saved["experience"])
-
-
-def _evened(levels: Floats) -> Floats:
-    """How much of the leaning plans take back: the larger a count is beside its noise, the further it may move."""
-    evened: Floats = np.interp(np.log(np.maximum(levels, 1)), (0, math.log(LARGE)), EVENED)
-    return evened
 
 
 @lru_cache(maxsize=1024)
