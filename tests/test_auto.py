@@ -218,7 +218,7 @@ def test_intervals_hold_the_counts_of_a_walk_as_often_as_they_say(step: float) -
 def test_of_a_first_release_the_noise_is_all_that_is_known() -> None:
     (release,) = run(np.full((1, 1), 10**6), shrinking=False)
     low, high = intervals([release])
-    assert (high - low).item() / 2 == pytest.approx(1.96 * release.noise_sd[0], rel=0.03)
+    assert (high - low).item() / 2 == pytest.approx(np.log(20) / np.sqrt(2) * release.noise_sd[0], rel=0.03)
 
 
 def test_intervals_are_no_wider_than_they_need_be_and_widen_between_releases() -> None:

@@ -43,12 +43,12 @@ class Auto(Mechanism):
     >>> mechanism = Auto(model=WEvent(epsilon=1, w=20))
     >>> for release in publish(Stream([[500]] * 6), mechanism, noise=ScriptedNoise()):
     ...     print(release.t, release.values, release.low, release.high, release.charged)
-    1 [500] [442] [555] 0.05
-    2 [500] [458] [542] 0.05
-    3 [500] [491] [509] 0.3
-    4 [500] [487] [513] 0
-    5 [500] [487] [513] 0
-    6 [500] [492] [508] 0.2
+    1 [500] [438] [560] 0.05
+    2 [500] [453] [547] 0.05
+    3 [500] [490] [510] 0.3
+    4 [500] [486] [514] 0
+    5 [500] [486] [514] 0
+    6 [500] [491] [509] 0.1625
     """
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
