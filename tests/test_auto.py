@@ -137,6 +137,15 @@ def test_alike_bins_correct_each_other() -> None:
     assert shrunken < 0.5 * plain
 
 
+@pytest.mark.parametrize("period", [12, 24, 48])
+def test_a_cycle_is_met_at_several_of_its_hours(period: int) -> None:
+    """It is too small to be followed, so releases are seldom; they do not come at the same hours for ever."""
+    counts = (100 + 3 * np.sin(2 * np.pi * np.arange(900) / period)).astype(np.int64)[:, np.newaxis]
+    units = released(run(counts, ps.WEvent(epsilon="0.1", w=72)))[10:]
+    assert len(units) < 900 / 8
+    assert len({unit % period for unit in units}) >= 3
+
+
 @pytest.mark.parametrize(("pace", "every"), [(1, 20), (4, 5), (7, 3), (20, 1)])
 def test_a_pace_that_is_given_is_kept(pace: int, every: int) -> None:
     releases = run(walk(100, units=90), pace=pace)
