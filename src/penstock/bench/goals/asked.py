@@ -15,7 +15,7 @@ from penstock.bench.report.shown import whole
 from penstock.bench.report.wording import NOTHING, ratio, several, share
 from penstock.bench.summary import NEAR, Cell, Estimate, geometric
 
-EMPTY = 1 / 2  # of a stream's counts: if more of them are 0 it is sparse
+EMPTY = 1 / 3  # of a stream's counts, from which on it is sparse
 MOSTLY_EMPTY = ("sparse", *SPARSE)  # many bins, of which most are empty at any time
 
 Ratios = Mapping[Cell, Estimate]
