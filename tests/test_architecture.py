@@ -28,7 +28,7 @@ PUBLIC_PRIMITIVES = (
     *("estimator", "grouping", "kalman", "pid", "pool", "sampling", "segment", "smoothing", "spread", "summing"),
 )
 A_MECHANISM_MAY_IMPORT = {
-    *("math", "dataclasses", "typing", "collections", "fractions", "numpy"),
+    *("math", "copy", "dataclasses", "typing", "collections", "fractions", "numpy"),
     *("penstock.epsilon", "penstock.mechanisms.base", "penstock.models", "penstock.queries", "penstock.types"),
     "penstock.parameters",
     *(f"penstock.primitives.{name}" for name in PUBLIC_PRIMITIVES),

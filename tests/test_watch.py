@@ -233,10 +233,18 @@ def test_a_watch_is_for_releases_that_are_few_and_far_between(pace: int, every: 
 
 
 def test_nothing_is_watched_before_a_plan_at_a_given_pace_or_if_told_so() -> None:
-    for timetable in (Timetable(LAW, 1, "mae", 1), Timetable(LAW, 1, "mae", watching=False)):
-        timetable.releases = 9
-        assert not timetable.at_rest
-    assert not Timetable(LAW, 1, "mae").at_rest
+    """All of them at a pace for which a watch is worth its price; once there is a plan, it is there."""
+    early, paced, unwatched = (
+        Timetable(LAW, 1, "mae"),
+        Timetable(LAW, 1, "mae", 3),
+        Timetable(LAW, 1, "mae", watching=False),
+    )
+    for timetable in (early, paced, unwatched):
+        timetable._pacing.best = 3
+    unwatched.settled = True
+    assert not any(timetable.at_rest for timetable in (early, paced, unwatched))
+    early.settled = True
+    assert early.at_rest
 
 
 def test_a_watch_that_is_not_needed_any_more_costs_nothing_after_a_window() -> None:

@@ -58,10 +58,10 @@ class Pacing:
     def update(self, t: int, weights: Floats, levels: Floats, importance: Floats) -> None:
         """Expect errors as the models do, by their weights; what was expected in earlier windows fades.
 
-        The first measurement says nothing about how the stream moves.
+        The first measurement says nothing about how the stream moves, nor does a second one of the same unit.
         """
         gap, self.last = t - self.last, t
-        if self._fixed or gap == t:
+        if self._fixed or gap in (0, t):
             return
         likely = dominant(shares(weights * np.exp(self._evened(t, levels)[:, np.newaxis] * self._leaning)))
         fresh = max(-math.expm1(-gap / self._window), gap / t)

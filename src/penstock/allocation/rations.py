@@ -35,11 +35,29 @@ class Rations:
         """The most that this release and each that follows it, ``every`` so many units, can cost alike."""
         if not self._comes_back:
             return remaining // -(-max(self._window - t + 1, 1) // every)
-        while self.times and self.times[0] <= t - self._window:
-            del self.times[0], self.spent[0]
+        self._forget(t)
         number = np.arange(-(-self._window // every))
         room = remaining + self._back_by(t + number * every)
         return int((room // (number + 1)).min())
+
+    def owed(self, t: int, each: int) -> int:
+        """What must be left over at unit ``t`` if that and every later one are to have so much each, whatever happens.
+
+        >>> rations = Rations(window=4, comes_back=True)
+        >>> rations.spend(1, 600)
+        >>> rations.owed(t=2, each=50)  # of units 2, 3 and 4; then 600 come back
+        150
+        """
+        if not self._comes_back:
+            return each * max(self._window - t + 1, 0)
+        self._forget(t)
+        units = np.arange(self._window)
+        return max(int((each * (units + 1) - self._back_by(t + units)).max()), 0)
+
+    def _forget(self, t: int) -> None:
+        """What is out of the window that ends with unit ``t`` has come back already."""
+        while self.times and self.times[0] <= t - self._window:
+            del self.times[0], self.spent[0]
 
     def _back_by(self, times: Ints) -> Ints:
         """What has left the window by then of all that it holds now."""

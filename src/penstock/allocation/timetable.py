@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from penstock.allocation.pacing import Pacing
 from penstock.allocation.rations import Rations
 from penstock.allocation.risk import Objective
 from penstock.allocation.watch import Watch, pays
-from penstock.epsilon import Epsilon
+from penstock.epsilon import NANO, Epsilon
 from penstock.models import PrivacyModel
 from penstock.types import Floats
 
-PROBES, PROBE = 2, 0.03  # releases at first, one a unit, and what each takes of epsilon: what moves fast shows at once
-ANCHOR = 0.3  # of epsilon for the release after them, where nothing moves fast: one good look to start from
+PROBES, PROBE = 2, 0.03  # small looks at first, one a unit, and what each takes of epsilon: what is fast shows at once
 FAST = 0.2  # of all units, to publish at: a good look does not last
+SIZES, GOOD = (10.0, 30.0, 60.0), (0.8, 0.6, 0.3)  # counts, in what epsilon buys of noise; what a good look takes then
+PATIENCE = 2  # the longest wait, in times for which a stream has been seen
+EVEN = 0.1  # of an even share: what looks after a surprise leave for every unit that follows
 WASTED = 50  # a release that has not even so small a part of the even share of a unit tells nothing
-KEPT = ("releases", "due", "begun", "stirred", "asked")
+KEPT = ("releases", "due", "begun", "settled", "size", "stirred", "asked")
+NOTHING = Epsilon.of_nano(0)
 
 
 class Timetable:
@@ -29,6 +35,8 @@ class Timetable:
         self, model: PrivacyModel, bins: int, objective: Objective, pace: int = 0, *, watching: bool = True
     ) -> None:
         endless = not model.horizon_bound
+        self._unit = float(model.sensitivity * NANO / model.epsilon.nano)  # the noise that epsilon buys
+        self._relative = objective == "mre"
         self._epsilon, self._window, self._endless, self._fixed = model.epsilon, model.window, endless, pace
         self._least = self.least(model)
         self._watching = watching and not pace
@@ -38,6 +46,8 @@ class Timetable:
         self.releases = 0
         self.due = 1  # the unit of the next release
         self.begun = 0  # the unit of the first one
+        self.settled = bool(pace) or model.window <= PROBES  # whether there was a good look, or there need not be one
+        self.size = SIZES[-1]  # of a single count when it was first seen; of many none stands for all
         self.stirred = 0  # the last unit that was far from what had been believed of it
         self.asked = 0  # the last unit that the watch was asked about
 
@@ -51,43 +61,60 @@ class Timetable:
         return e > self._least
 
     @property
-    def exploring(self) -> bool:
-        """Whether it is too early for a plan, or for all of one."""
-        return not self._fixed and self.releases <= PROBES < self._window
-
-    @property
     def at_rest(self) -> bool:
         """Whether releases are so seldom that it pays to ask at every unit if something has happened."""
-        return self._watching and not self.exploring and pays(self._pacing.best, self._pacing.every)
+        return self._watching and self.settled and pays(self._pacing.best, self._pacing.every)
 
     def age(self, t: int) -> int:
         """The number of unit ``t`` if the first that was measured is 1: earlier ones are not known here."""
         return t - max(self.begun - 1, 0)
 
     def every(self, t: int) -> int:
-        """Units until the next release: as planned, but never more than the stream has been seen, or calm, for."""
+        """Units until the next release: as planned, if the stream has been seen, and calm, for long enough."""
         planned = self._pacing.every
         if self._fixed:
             return planned
         calm = t - self.stirred + 1 if self.stirred and self.at_rest else planned
-        return min(planned, self.age(t), calm)
+        return min(planned, PATIENCE * self.age(t), calm)
 
     def stirring(self, t: int) -> bool:
         """Whether something happened, and it is too early to be calm about it."""
         return self.at_rest and self.stirred > 0 and t - self.stirred + 1 < self._pacing.every
 
     def affordable(self, t: int, remaining: Epsilon) -> Epsilon:
-        """What a release takes: little at first, then a good look, then what leaves as much for each that follows."""
-        if self.exploring and self.releases < PROBES:
+        """What a release takes: little at first, then what leaves as much for each that follows."""
+        if not self.settled:
             return min(max(self._epsilon.share(PROBE), self._epsilon / self._window), remaining)
-        fair = Epsilon.of_nano(self._rations.fair(t, self.every(t), max(remaining.nano - self._held(t), 0)))
-        if self.exploring and self._pacing.best <= FAST * self._window:
-            return min(max(fair, self._epsilon.share(ANCHOR)), remaining)
-        return max(fair, self.watch.look(remaining)) if self.stirring(t) else fair
+        held = self.watch.looks if self.keeps(t) and not self.stirring(t) else NOTHING
+        fair = Epsilon.of_nano(self._rations.fair(t, self.every(t), self.beyond(t, remaining, held).nano))
+        return max(fair, self.look(t, remaining)) if self.stirring(t) else fair
 
-    def _held(self, t: int) -> int:
-        """What is left to looks that are not due, in nano-epsilon."""
-        return self.watch.looks.nano if self.keeps(t) and not self.stirring(t) else 0
+    def better(self, remaining: Epsilon) -> Epsilon:
+        """What a good look takes that follows a small one at once, in the same unit; nothing if it is not time for it.
+
+        A count that is small beside the noise cannot move far: there it comes with the first small look. Else there is
+        a second one, and whatever has moved fast until then does without: a good look would not last.
+        """
+        if self.settled or (self.releases < PROBES and self.size >= SIZES[-1]):
+            return NOTHING
+        self.settled = True
+        if self.releases == PROBES and self._pacing.best > FAST * self._window:
+            return NOTHING
+        part = np.interp(math.log(self.size), np.log(SIZES), GOOD)
+        return min(self._epsilon.share(float(part)), remaining)
+
+    def look(self, t: int, remaining: Epsilon) -> Epsilon:
+        """The least for a release after a surprise. However many there are, later units are left something."""
+        owed = self._owed(t)
+        return self.watch.look(remaining - owed if remaining > owed else NOTHING)
+
+    def beyond(self, t: int, remaining: Epsilon, kept: Epsilon) -> Epsilon:
+        """What releases may have of what remains if so much is kept for others; what they are owed is theirs."""
+        return max(remaining - min(kept, remaining), min(remaining, self._owed(t)))
+
+    def _owed(self, t: int) -> Epsilon:
+        """A part of an even share for every unit from ``t`` on, as far as it does not come back in time."""
+        return Epsilon.of_nano(self._rations.owed(t, (self._epsilon.share(EVEN) / self._window).nano))
 
     def keeps(self, t: int) -> bool:
         """Whether releases leave something to the watch; the last of a horizon need not."""
@@ -104,15 +131,23 @@ class Timetable:
         if yes:
             self.stirred = t
 
-    def learn(self, t: int, weights: Floats, levels: Floats, importance: Floats) -> None:
-        """Plan anew, by how likely every model is in every bin, how large that is, and how much its error counts."""
+    def learn(self, t: int, weights: Floats, levels: Floats) -> None:
+        """Plan anew, by how likely every model is in every bin, and how large that is beside the noise.
+
+        Where errors are relative, those of large counts weigh less.
+        """
+        importance = np.maximum(levels * self._unit, 1) ** (-0.5 if self._relative else 0.0)
         self._pacing.update(self.age(t), weights, levels, importance)
+        if not self.releases and len(levels) == 1:
+            self.size = max(float(levels[0]), SIZES[0])
 
     def spend(self, t: int, e: Epsilon) -> None:
-        """A release of unit ``t`` cost so much: the next one is due."""
+        """A release of unit ``t`` cost so much: the next one is due. What a horizon has left is used before its end."""
         self._rations.spend(t, e.nano)
         self.releases += 1
-        self.due = t + (1 if self.exploring else self.every(t))
+        self.due = t + (self.every(t) if self.settled else 1)
+        if not self._endless and self.due > self._window:
+            self.due = t + max((self._window - t) // 2, 1)
 
     def save(self) -> dict[str, Any]:
         kept = {name: getattr(self, name) for name in KEPT}

@@ -1,5 +1,6 @@
 """Auto: the mechanism that need not be chosen."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,7 +23,6 @@ ROUNDING = 0.3  # the standard deviation that whole numbers have, however little
 LARGEST_WINDOW = 20_000  # units that can be planned for in seconds
 MOST_NUMBERS = 100_000_000  # in a state: a store takes a billion bytes at once
 LONGEST = 1000  # units to sum over
-NOTHING = Epsilon.of_nano(0)
 
 
 @dataclass(kw_only=True)
@@ -41,14 +41,11 @@ class Auto(Mechanism):
     >>> from penstock.streams import Stream
     >>> from penstock.noise import ScriptedNoise
     >>> mechanism = Auto(model=WEvent(epsilon=1, w=20))
-    >>> for release in publish(Stream([[500]] * 6), mechanism, noise=ScriptedNoise()):
+    >>> for release in publish(Stream([[500]] * 3), mechanism, noise=ScriptedNoise()):
     ...     print(release.t, release.values, release.low, release.high, release.charged)
     1 [500] [438] [560] 0.05
-    2 [500] [453] [547] 0.05
-    3 [500] [490] [510] 0.3
-    4 [500] [486] [514] 0
-    5 [500] [486] [514] 0
-    6 [500] [491] [509] 0.1625
+    2 [500] [490] [510] 0.35
+    3 [500] [484] [516] 0
     """
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
@@ -70,8 +67,7 @@ class Auto(Mechanism):
         epsilon, window = self.model.epsilon, self.model.window
         from_one_to(f"{self.model.called} (with another mechanism it can be longer)", window, LARGEST_WINDOW)
         from_one_to("width (above 1 under EventLevel only)", self.width, 1 if window > 1 else LONGEST)
-        if self.pace:
-            from_one_to("pace, if it is not 0,", self.pace, window)
+        from_one_to("pace, if it is not 0,", self.pace or 1, window)
         least = timetable.Timetable.least(self.model)
         self.require_spendable(least, epsilon.share(timetable.PROBE), epsilon.share(watch.THRESHOLD))
 
@@ -90,11 +86,11 @@ class Auto(Mechanism):
 
     def decide(self, snapshot: Snapshot) -> Release:
         t, noise_sd, kind = snapshot.t, self.last.noise_sd, Kind.REPUBLISHED
-        e = self.plan.affordable(t, self.free(t)) if t >= self.plan.due else NOTHING
+        e = self.plan.affordable(t, self.free(t)) if t >= self.plan.due else timetable.NOTHING
         if not self.plan.tells(e):
             e = self.noticed(snapshot)
         if self.plan.tells(e) and self.curator.can(publish=e):
-            noise_sd, kind = self.measure(snapshot, e), Kind.ESTIMATED
+            noise_sd, kind = self.look(snapshot, e), Kind.ESTIMATED
         return self.estimate(snapshot, noise_sd, kind) if self.plan.releases else self.republish(snapshot)
 
     def free(self, t: int) -> Epsilon:
@@ -103,21 +99,30 @@ class Auto(Mechanism):
             self.segment.retire()
         remaining, kept = self.curator.remaining(), self.run.v if self.segment.running else self.run.first
         if self.plan.keeps(t) and self.curator.remaining("decide") >= kept:
-            return remaining - kept if remaining > kept else NOTHING
+            return self.plan.beyond(t, remaining, kept)
         return remaining
 
     def noticed(self, snapshot: Snapshot) -> Epsilon:
         """What to spend on a look if some bin is far from where it is believed to be. To ask that is paid for, too."""
-        look = self.plan.watch.look(self.free(snapshot.t))
+        look = self.plan.look(snapshot.t, self.curator.remaining())
         if not self.segment.running:
             self.segment.renew(self.run)
         if not (self.plan.at_rest and self.plan.tells(look) and self.segment.can_ask(look)):
-            return NOTHING
+            return timetable.NOTHING
         found = self.known(snapshot.t)
         farthest, threshold = LargestDistance(found.mean), self.plan.watch.threshold(found.spread)
         yes = self.segment.above(snapshot, farthest, threshold, then=look) is Verdict.ABOVE
         self.plan.answered(snapshot.t, yes=yes)
-        return look if yes else NOTHING
+        return look if yes else timetable.NOTHING
+
+    def look(self, snapshot: Snapshot, e: Epsilon) -> Floats:
+        """Measure; at first a small look may say that a good one is worth its price at once, which takes its place."""
+        before = self.estimator if self.plan.settled else deepcopy(self.estimator)
+        noise_sd, better = self.measure(snapshot, e), self.plan.better(self.free(snapshot.t))
+        if self.plan.tells(better) and self.curator.can(publish=better):
+            self.estimator = before
+            noise_sd = self.measure(snapshot, better)
+        return noise_sd
 
     def measure(self, snapshot: Snapshot, e: Epsilon) -> Floats:
         """Ask, learn, and plan the next release. The noise of the answer is returned."""
@@ -130,18 +135,13 @@ class Auto(Mechanism):
         scale = np.maximum(noise_sd, min(ROUNDING, self.unit)) / np.sqrt(2)
         self.estimator.observe(plan.age(t), values / self.unit, scale / self.unit)
         if isinstance(self.estimator, Estimator):
-            levels = self.estimator.levels
-            plan.learn(t, self.estimator.weights, levels, self.importance(levels * self.unit))
+            plan.learn(t, self.estimator.weights, self.estimator.levels)
         plan.spend(t, e)
         return noise_sd
 
     def known(self, t: int) -> Estimate:
         """What is known of a unit, in counts."""
         return self.estimator.at(self.plan.age(t)).times(self.unit)
-
-    def importance(self, levels: Floats) -> Floats:
-        """How much the error of each bin counts: where it is relative, that of large counts less."""
-        return 1 / np.sqrt(np.maximum(levels, 1)) if self.objective == "mre" else np.ones_like(levels)
 
     def estimate(self, snapshot: Snapshot, noise_sd: Floats, kind: Kind) -> Release:
         """What is known of this unit, and between what its counts lie."""

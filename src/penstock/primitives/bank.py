@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from penstock.primitives import mixture
 from penstock.primitives.dynamics import DAMPING, Dynamics
 from penstock.primitives.posterior import posterior
 from penstock.primitives.trust import Trusting, dominant
@@ -30,9 +31,11 @@ class Belief(NamedTuple):
     """
 
     mean: Floats
+    median: Floats
     deviation: Floats
     spread: Floats
     level: Floats
+    skew: Floats  # from the mean of levels and their seasons to the median
     velocity: Floats
     level_deviation: Floats  # of a count around its level
     level_spread: Floats
@@ -93,7 +96,7 @@ class Bank(Trusting):
         expected = self.level + self.models.seasonal * season
         found = self.correct(measured - expected, scale, gap)
         self.trust(found.evidence)
-        belief = self._mixed(expected + found.found, found.found_variance)
+        belief = self._mixed(expected + found.found, found.found_variance, self.models.seasonal * season)
         return self._checked(belief, measured[:, :1], scale, season)
 
     def advance(self, gap: int) -> None:
@@ -127,29 +130,30 @@ class Bank(Trusting):
         self.variance = found.level_variance
         return found
 
-    def _mixed(self, count: Floats, variance: Floats) -> Belief:
+    def _mixed(self, count: Floats, variance: Floats, season: Floats) -> Belief:
         models, likely = self.models, dominant(self.weights)
 
         def mean(of: Floats) -> Floats:
-            mixed: Floats = np.einsum("bm,bm->b", likely, of)
-            return mixed
+            return np.asarray(np.einsum("bm,bm->b", likely, of))
 
         def spread(of: Floats, variances: Floats, middle: Floats) -> Floats:
             whole: Floats = np.sqrt(mean(variances + np.square(of - middle[:, np.newaxis])))
             return whole
 
         middle, level, around = mean(count), mean(self.level), self.variance + models.around
-        moving = models.level + models.velocity
+        seasoned = self.level + season
         return Belief(
             middle,
+            mixture.median(likely, count, variance),
             np.exp(0.5 * mean(np.log(variance))),
             spread(count, variance, middle),
             level,
+            mixture.median(likely, seasoned, around) - mean(seasoned),
             np.einsum("bm,bm->b", likely[:, models.trends], self.velocity),
             np.exp(0.5 * mean(np.log(around))),
             spread(self.level, around, level),
             np.exp(0.5 * (likely @ np.log(models.level + NEXT_TO_NOTHING))),
-            np.sqrt(likely @ moving),
+            np.sqrt(likely @ (models.level + models.velocity)),
             likely @ models.seasonal,
         )
 
@@ -175,7 +179,7 @@ class Bank(Trusting):
     def _taken(self, measured: Floats, scale: Floats) -> Belief:
         """What is believed of measurements that are taken as they are."""
         none, measured, noise = np.zeros(len(measured)), measured[:, 0], np.sqrt(2) * scale[:, 0]
-        return Belief(measured, noise, noise, measured, none, noise, noise, none, none, none)
+        return Belief(measured, measured, noise, noise, measured, none, none, noise, noise, none, none, none)
 
     def move_seasonal(self, by: Floats) -> None:
         """Another season is used from now on: levels under it are moved so that the sum stays."""

@@ -31,15 +31,10 @@ class Calibration:
 
     @property
     def factor(self) -> Floats:
-        """What spreads are to be multiplied by: not to know the factor makes an interval wider, too."""
-        found: Floats = np.sqrt(self._weights @ np.square(WIDER))
-        return found
-
-    @property
-    def _weights(self) -> Floats:
-        """How likely every factor is."""
+        """What spreads are to be multiplied by: the mean of what may be right."""
         logs = self.evidence + LENT * self.evidence.mean(axis=0) + EXPECTED
-        return shares(np.exp(logs - logs.max(axis=1, keepdims=True)))
+        found: Floats = shares(np.exp(logs - logs.max(axis=1, keepdims=True))) @ WIDER
+        return found
 
     def factor_now(self, spread: Floats, scale: Floats) -> Floats:
         """The same for what was just measured, which is at most as far off as its noise, whatever was foretold."""
@@ -47,11 +42,11 @@ class Calibration:
         found: Floats = factor * np.sqrt(_kept(factor, spread, scale))
         return found
 
-    def corrected(self, mean: Floats, deviation: Floats, measured: Floats, scale: Floats) -> tuple[Floats, Floats]:
-        """An estimate of what was just measured, and its deviation: nearer to that where forecasts have been worse."""
-        factor = np.maximum(LENIENT * (self._weights @ WIDER), 1.0)
+    def corrected(self, guesses: Floats, deviation: Floats, measured: Floats, scale: Floats) -> tuple[Floats, Floats]:
+        """Guesses at what was just measured, and their deviation: nearer to that where forecasts have been worse."""
+        factor = np.maximum(LENIENT * self.factor, 1.0)
         kept = _kept(factor, deviation, scale)
-        return measured + kept * (mean - measured), factor * np.sqrt(kept) * deviation
+        return measured + kept * (guesses - measured), factor * np.sqrt(kept) * deviation
 
     def save(self) -> dict[str, Any]:
         return {"evidence": self.evidence}

@@ -73,8 +73,9 @@ class Estimator:
             foreseen = self._later(self._belief, t)
             self._calibration.update(measured - foreseen.mean, foreseen.spread, scale)
             belief = self.bank.update(column, noise, t - self._t, self._seasonal(t)[:, np.newaxis])
-            mean, deviation = self._calibration.corrected(belief.mean, belief.deviation, measured, scale)
-            self._belief = belief._replace(mean=mean, deviation=deviation)
+            guesses = np.stack([belief.mean, belief.median])
+            (mean, median), deviation = self._calibration.corrected(guesses, belief.deviation, measured, scale)
+            self._belief = belief._replace(mean=mean, median=median, deviation=deviation)
         self._t, self._scale = t, scale
         self._learn_season(t, measured, float(np.mean(scale) ** -2))
         if self._shrinkage:
@@ -92,7 +93,7 @@ class Estimator:
         if self._shrinkage is None:
             return estimate
         mean, deviation = self._shrinkage.improved(estimate.mean, estimate.deviation)
-        median = self._shrinkage.medians(estimate.mean, estimate.deviation)
+        median = self._shrinkage.medians(estimate.median, estimate.deviation)
         return Estimate(mean, median, deviation, deviation * estimate.spread / estimate.deviation)
 
     @property
@@ -107,7 +108,7 @@ class Estimator:
         return self._belief.level
 
     def _now(self, belief: Belief) -> Estimate:
-        return Estimate(belief.mean, belief.mean, belief.deviation, belief.spread)
+        return Estimate(belief.mean, belief.median, belief.deviation, belief.spread)
 
     def _later(self, belief: Belief, t: int) -> Estimate:
         gap = t - self._t
@@ -115,7 +116,7 @@ class Estimator:
         deviation = np.sqrt(np.square(belief.level_deviation) + gap * np.square(belief.drift))
         seasonal = belief.seasonal * (self._season.deviation(t) if self._season else 0.0)
         variance = np.square(belief.level_spread) + gap * np.square(belief.drift_spread) + np.square(seasonal)
-        return Estimate(mean, mean, deviation, np.sqrt(variance))
+        return Estimate(mean, mean + belief.skew, deviation, np.sqrt(variance))
 
     def _seasonal(self, t: int) -> Floats:
         return self._season.at(t) if self._season else np.zeros(len(self.bank.level))

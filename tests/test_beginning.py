@@ -1,0 +1,143 @@
+"""How auto begins: small looks, a good one where it lasts; and what surprises leave to later units."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import penstock as ps
+from in_process import published
+from penstock.allocation.rations import Rations
+from penstock.allocation.timetable import GOOD, PROBE, SIZES, Timetable
+from penstock.charges import Fact, Point, recount
+from penstock.types import Ints
+
+many = settings(derandomize=True, deadline=None, max_examples=200)
+LAW: ps.PrivacyModel = ps.WEvent(epsilon="0.1", w=60)
+pytestmark = pytest.mark.usefixtures("own_tables")
+
+
+def run(counts: Ints, model: ps.PrivacyModel = LAW, *, seed: int = 1) -> list[ps.Release]:
+    return published(ps.Auto(model=model), counts, ps.SimulationNoise(seed))
+
+
+def still(count: int, *, units: int = 30, bins: int = 1) -> Ints:
+    return np.full((units, bins), count)
+
+
+def parts(releases: list[ps.Release]) -> list[float]:
+    """What every unit took of epsilon."""
+    return [release.charged.nano / LAW.epsilon.nano for release in releases]
+
+
+def test_a_small_count_is_looked_at_well_at_once() -> None:
+    """A count of twenty beside noise of ten: as a rule a small look shows that, and the good one comes with it."""
+    firsts = [parts(run(still(20, units=1), seed=seed))[0] for seed in range(15)]
+    assert np.median(firsts) > PROBE + GOOD[1]
+    assert max(firsts) == pytest.approx(PROBE + GOOD[0])
+
+
+@pytest.mark.parametrize(("count", "bins"), [(2000, 1), (10_000, 5), (20, 40)])
+def test_what_is_large_or_has_many_bins_is_seen_twice_before_a_good_look(count: int, bins: int) -> None:
+    begun = np.array([parts(run(still(count, units=2, bins=bins), seed=seed)) for seed in range(9)])
+    assert begun[:, 0] == pytest.approx(PROBE)
+    assert np.median(begun[:, 1]) == pytest.approx(PROBE + GOOD[-1])
+
+
+def test_what_leaps_gets_no_good_look() -> None:
+    counts = np.random.default_rng(1).integers(0, 10**6, (60, 1))
+    assert max(parts(run(counts))) == pytest.approx(PROBE)
+
+
+def test_a_good_look_takes_the_place_of_the_small_one() -> None:
+    """The release has the noise and the interval of the good look alone."""
+    small, good = run(still(2000, units=2, bins=5))
+    assert good.noise_sd[0] == pytest.approx(np.sqrt(2) / (0.1 * GOOD[-1]), rel=0.01)
+    assert small.low is not None
+    assert small.high is not None
+    assert good.low is not None
+    assert good.high is not None
+    assert good.high[0] - good.low[0] < (small.high[0] - small.low[0]) / 5
+
+
+@many
+@given(st.lists(st.floats(1, 1e6), min_size=2, max_size=2))
+def test_the_smaller_a_count_the_more_a_good_look_takes(sizes: list[float]) -> None:
+    looks = []
+    for size in sorted(sizes):
+        plan = Timetable(LAW, 1, "mae")
+        plan.releases, plan.size = (1, max(size, SIZES[0])) if size < SIZES[-1] else (2, SIZES[-1])
+        plan._pacing.best = 3
+        looks.append(plan.better(LAW.epsilon))
+        assert plan.settled
+        assert plan.better(LAW.epsilon) == ps.Epsilon(0)  # there is but one
+    assert looks[0] >= looks[1] >= LAW.epsilon.share(GOOD[-1])
+
+
+def test_a_constant_count_has_less_than_three_times_the_error_of_one_release_over_two_windows() -> None:
+    """Of one with all of epsilon, which is ten away on average; small counts and large ones, many seeds."""
+    off = [
+        np.abs(np.array([release.values for release in run(still(count, units=120), seed=seed)]) - count).mean()
+        for count in (30, 370, 4000)
+        for seed in range(12)
+    ]
+    assert np.mean(off) < 3 * 10
+
+
+# ---- what surprises leave --------------------------------------------------------------------------------------------
+
+
+def bursts(*, seed: int = 7, units: int = 130) -> Ints:
+    """A count of 3,000 that is ten times as large now and then, for four units: each is two surprises."""
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(3000, units)
+    for begin in (22, 31, 40, 75, 90, 110):
+        counts[begin : begin + 4] += 30_000
+    return counts[:, np.newaxis]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_however_many_surprises_there_are_later_units_are_not_left_blind(seed: int) -> None:
+    counts = bursts()
+    releases = run(counts, seed=seed)
+    off = np.abs(np.array([release.values for release in releases]) - counts)[:, 0] > 15_000
+    changes = np.flatnonzero(np.diff(np.concatenate([[0], off, [0]])))
+    assert max(changes[1::2] - changes[::2], default=0) <= 8  # of seventeen, if nothing is kept for them
+
+
+def test_no_window_is_overspent_by_surprises() -> None:
+    journal = list[Fact]()
+    published(ps.Auto(model=LAW), bursts(), ps.SimulationNoise(1), journal=journal.append)
+    assert len([fact for fact in journal if isinstance(fact, Point) and fact.envelope == "decide"]) >= 4  # yeses
+    assert LAW.epsilon.share(0.9) < recount(journal, LAW) <= LAW.epsilon
+
+
+@many
+@given(
+    st.integers(1, 12),
+    st.lists(st.tuples(st.integers(1, 5), st.integers(0, 300)), max_size=12),
+    st.integers(0, 40),
+    st.booleans(),
+)
+def test_what_is_owed_is_just_enough_for_every_later_unit(
+    window: int, past: list[tuple[int, int]], each: int, comes_back: bool
+) -> None:
+    """So much left over pays for every unit from then on, and less does not, unless nothing is needed."""
+    rations, spent, t = Rations(window, comes_back=comes_back), dict[int, int](), 0
+    for gap, nano in past:
+        t += gap
+        spent[t] = nano
+        rations.spend(t, nano)
+    t += 1
+    owed = rations.owed(t, each)
+    until = range(t, t + window) if comes_back else range(t, window + 1)
+    left = [
+        owed
+        + sum(nano for unit, nano in spent.items() if comes_back and t - window < unit <= now - window)
+        - each * (now - t + 1)
+        for now in until
+    ]
+    assert min(left, default=0) >= 0
+    assert owed == 0 or min(left) == 0
