@@ -138,7 +138,7 @@ def pattern(text: str, units: int | None = None) -> Event | None:
 
 def _matches(signs: list[dict[str, str | None]], outcome: Outcome) -> bool:
     return all(
-        outcome.kinds[i, 0] in KINDS[str(sign["kind"])] and _on_side(outcome.values[i, 0], sign)
+        int(outcome.kinds[i, 0]) in KINDS[str(sign["kind"])] and _on_side(outcome.values[i, 0], sign)
         for i, sign in enumerate(signs)
     )
 

@@ -8,7 +8,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import get_context, parent_process
+from types import FrameType
 from typing import Any, TypeVar
 
 J = TypeVar("J")
@@ -26,7 +28,7 @@ def spread(
     if workers == 1:
         if prepare is not None:
             prepare(*told)
-        yield from map(work, jobs)
+        yield from map(partial(_heard, work), jobs)
         return
     with _pool(workers, prepare, told) as pool:
         with _deaf():
@@ -50,6 +52,32 @@ def ended(
             waiting = {pool.submit(work, job): job for job in jobs}
         for done in as_completed(waiting):
             yield waiting.pop(done), done.result()
+
+
+def _heard(work: Callable[[J], R], job: J) -> R:
+    """Work off a job, in this process. Ctrl-C stops it, or what follows it at the latest.
+
+    Python drops what is raised in a callback of the garbage collector, and numpy what is raised while it looks for an
+    attribute: now and then that is a KeyboardInterrupt, and nobody would hear of it.
+    """
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not usual or threading.current_thread() is not threading.main_thread():
+        return work(job)
+    came = False
+
+    def told(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, told)
+    try:
+        result = work(job)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if came:
+        raise KeyboardInterrupt
+    return result
 
 
 @contextmanager

@@ -1,0 +1,67 @@
+"""Work that processes share: in order, and over when it is told to be."""
+
+import signal
+import threading
+from contextlib import suppress
+
+import pytest
+
+from penstock.bench.processes import ended, spread
+
+
+def doubled(number: int) -> int:
+    return 2 * number
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_results_come_in_order(workers: int) -> None:
+    assert list(spread(doubled, range(5), workers)) == [0, 2, 4, 6, 8]
+    assert sorted(ended(doubled, range(5), workers)) == [(number, 2 * number) for number in range(5)]
+
+
+def test_ctrl_c_stops_the_job_at_hand() -> None:
+    begun: list[int] = []
+
+    def work(job: int) -> int:
+        begun.append(job)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("was to have been stopped")
+
+    with pytest.raises(KeyboardInterrupt):
+        list(spread(work, [1, 2], workers=1))
+    assert begun == [1]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_that_something_swallows_stops_what_follows() -> None:
+    """As the garbage collector does with whatever its callbacks raise."""
+    begun: list[int] = []
+
+    def work(job: int) -> int:
+        begun.append(job)
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return job
+
+    with pytest.raises(KeyboardInterrupt):
+        list(spread(work, [1, 2], workers=1))
+    assert begun == [1]
+
+
+def test_who_handles_ctrl_c_keeps_doing_so() -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
+    try:
+        assert list(spread(lambda job: signal.raise_signal(signal.SIGINT), [1, 2], workers=1)) == [None, None]
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT] * 2
+
+
+def test_threads_can_work_too() -> None:
+    """They cannot handle signals, and need not."""
+    found: list[int] = []
+    thread = threading.Thread(target=lambda: found.extend(spread(doubled, [1, 2], workers=1)))
+    thread.start()
+    thread.join()
+    assert found == [2, 4]
