@@ -17,7 +17,9 @@ from penstock.types import Floats
 
 PROBES, PROBE = 2, 0.03  # small looks at first, one a unit, and what each takes of epsilon: what is fast shows at once
 FAST = 0.2  # of all units, to publish at: a good look does not last
-SIZES, GOOD = (10.0, 30.0, 60.0), (0.8, 0.6, 0.3)  # counts, in what epsilon buys of noise; what a good look takes then
+SMALL = 60.0  # counts, in what epsilon buys of noise: they cannot move far, so that a good look comes at once
+ALONE = {10.0: 0.8, 30.0: 0.6, SMALL: 0.3, 400.0: 0.3, 1200.0: 0.08}  # what a good look takes if a count is so large
+TOGETHER = {10.0: 0.8, 30.0: 0.6, SMALL: 0.3, 150.0: 0.12}  # and if many are, in the mean: they cannot all stand still
 PATIENCE = 2  # the longest wait, in times for which a stream has been seen
 EVEN = 0.1  # of an even share: what looks after a surprise leave for every unit that follows
 WASTED = 50  # a release that has not even so small a part of the even share of a unit tells nothing
@@ -35,8 +37,9 @@ class Timetable:
         self, model: PrivacyModel, bins: int, objective: Objective, pace: int = 0, *, watching: bool = True
     ) -> None:
         endless = not model.horizon_bound
-        self._unit = float(model.sensitivity * NANO / model.epsilon.nano)  # the noise that epsilon buys
+        self.unit = float(model.sensitivity * NANO / model.epsilon.nano)  # the noise that epsilon buys
         self._relative = objective == "mre"
+        self._good = ALONE if bins == 1 else TOGETHER
         self._epsilon, self._window, self._endless, self._fixed = model.epsilon, model.window, endless, pace
         self._least = self.least(model)
         self._watching = watching and not pace
@@ -47,7 +50,7 @@ class Timetable:
         self.due = 1  # the unit of the next release
         self.begun = 0  # the unit of the first one
         self.settled = bool(pace) or model.window <= PROBES  # whether there was a good look, or there need not be one
-        self.size = SIZES[-1]  # of a single count when it was first seen; of many none stands for all
+        self.size = SMALL  # of counts when they were first seen, in the mean
         self.stirred = 0  # the last unit that was far from what had been believed of it
         self.asked = 0  # the last unit that the watch was asked about
 
@@ -92,15 +95,16 @@ class Timetable:
     def better(self, remaining: Epsilon) -> Epsilon:
         """What a good look takes that follows a small one at once, in the same unit; nothing if it is not time for it.
 
-        A count that is small beside the noise cannot move far: there it comes with the first small look. Else there is
-        a second one, and whatever has moved fast until then does without: a good look would not last.
+        Counts that are small beside the noise cannot move far: there it comes with the first small look. Else there is
+        a second one, and whatever has moved fast until then does without: a good look would not last. The larger counts
+        are, the less it takes: people come and go, so that a large count is soon elsewhere.
         """
-        if self.settled or (self.releases < PROBES and self.size >= SIZES[-1]):
+        if self.settled or (self.releases < PROBES and self.size >= SMALL):
             return NOTHING
         self.settled = True
         if self.releases == PROBES and self._pacing.best > FAST * self._window:
             return NOTHING
-        part = np.interp(math.log(self.size), np.log(SIZES), GOOD)
+        part = np.interp(math.log(self.size), np.log([*self._good]), [*self._good.values()])
         return min(self._epsilon.share(float(part)), remaining)
 
     def look(self, t: int, remaining: Epsilon) -> Epsilon:
@@ -136,10 +140,10 @@ class Timetable:
 
         Where errors are relative, those of large counts weigh less.
         """
-        importance = np.maximum(levels * self._unit, 1) ** (-0.5 if self._relative else 0.0)
+        importance = np.maximum(levels * self.unit, 1) ** (-0.5 if self._relative else 0.0)
         self._pacing.update(self.age(t), weights, levels, importance)
-        if not self.releases and len(levels) == 1:
-            self.size = max(float(levels[0]), SIZES[0])
+        if not self.releases:
+            self.size = max(float(levels.mean()), min(self._good))
 
     def spend(self, t: int, e: Epsilon) -> None:
         """A release of unit ``t`` cost so much: the next one is due. What a horizon has left is used before its end."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.allocation import pacing, rations, timetable, watch
 from penstock.allocation.risk import Objective
-from penstock.epsilon import NANO, Epsilon
+from penstock.epsilon import Epsilon
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import from_one_to
@@ -41,11 +41,11 @@ class Auto(Mechanism):
     >>> from penstock.streams import Stream
     >>> from penstock.noise import ScriptedNoise
     >>> mechanism = Auto(model=WEvent(epsilon=1, w=20))
-    >>> for release in publish(Stream([[500]] * 3), mechanism, noise=ScriptedNoise()):
+    >>> for release in publish(Stream([[200]] * 3), mechanism, noise=ScriptedNoise()):
     ...     print(release.t, release.values, release.low, release.high, release.charged)
-    1 [500] [438] [560] 0.05
-    2 [500] [490] [510] 0.35
-    3 [500] [484] [516] 0
+    1 [200] [135] [259] 0.05
+    2 [200] [190] [210] 0.35
+    3 [200] [184] [216] 0
     """
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
@@ -76,7 +76,6 @@ class Auto(Mechanism):
         always = window == 1  # measured anew at every unit
         each = Summing.numbers(self.width) if always else Estimator.numbers(window)
         from_one_to("the number of bins (with another mechanism there can be more)", bins, MOST_NUMBERS // each)
-        self.unit = float(self.model.sensitivity * NANO / self.model.epsilon.nano)  # the noise that epsilon buys
         self.plan = timetable.Timetable(self.model, bins, self.objective, self.pace, watching=self.watching)
         self.run, self.segment = self.plan.watch.plan, self.curator.segment()
         self.curator.noise_sd(self.run.u)  # refused now rather than in the middle of a stream
@@ -104,10 +103,10 @@ class Auto(Mechanism):
 
     def noticed(self, snapshot: Snapshot) -> Epsilon:
         """What to spend on a look if some bin is far from where it is believed to be. To ask that is paid for, too."""
-        look = self.plan.look(snapshot.t, self.curator.remaining())
+        look = self.plan.look(snapshot.t, self.curator.remaining()) if self.plan.at_rest else timetable.NOTHING
         if not self.segment.running:
             self.segment.renew(self.run)
-        if not (self.plan.at_rest and self.plan.tells(look) and self.segment.can_ask(look)):
+        if not (self.plan.tells(look) and self.segment.can_ask(look)):
             return timetable.NOTHING
         found = self.known(snapshot.t)
         farthest, threshold = LargestDistance(found.mean), self.plan.watch.threshold(found.spread)
@@ -132,8 +131,8 @@ class Auto(Mechanism):
         if plan.at_rest and watch.surprised(values, self.known(t), noise_sd):
             plan.stirred = t
         plan.begun = plan.begun or t
-        scale = np.maximum(noise_sd, min(ROUNDING, self.unit)) / np.sqrt(2)
-        self.estimator.observe(plan.age(t), values / self.unit, scale / self.unit)
+        scale = np.maximum(noise_sd, min(ROUNDING, plan.unit)) / np.sqrt(2)
+        self.estimator.observe(plan.age(t), values / plan.unit, scale / plan.unit)
         if isinstance(self.estimator, Estimator):
             plan.learn(t, self.estimator.weights, self.estimator.levels)
         plan.spend(t, e)
@@ -141,7 +140,7 @@ class Auto(Mechanism):
 
     def known(self, t: int) -> Estimate:
         """What is known of a unit, in counts."""
-        return self.estimator.at(self.plan.age(t)).times(self.unit)
+        return self.estimator.at(self.plan.age(t)).times(self.plan.unit)
 
     def estimate(self, snapshot: Snapshot, noise_sd: Floats, kind: Kind) -> Release:
         """What is known of this unit, and between what its counts lie."""
