@@ -63,14 +63,17 @@ def test_a_jump_after_a_calm_is_seen_when_it_happens(seed: int) -> None:
     assert watched[:20].mean() < 0.2 * unwatched[:20].mean()
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_second_jump_in_the_window_of_a_first_one_is_seen_as_well(seed: int) -> None:
+def test_a_second_jump_in_the_window_of_a_first_one_is_seen_as_well() -> None:
+    """With every seed; unwatched, a stream may have been published at every unit since the first one, by chance."""
     counts = steps(1000, 5000)
     counts[150:] = 1500
-    assert yeses(journalled(LAW, counts, seed)) == [101, 151]
-    watched, unwatched = (np.abs(run(counts, seed=seed, watching=on) - counts)[150:170, 0] for on in (True, False))
-    assert watched[0] < 400
-    assert watched.mean() < 0.3 * unwatched.mean()
+    off: dict[bool, list[float]] = {True: [], False: []}
+    for seed in range(4):
+        assert yeses(journalled(LAW, counts, seed)) == [101, 151]
+        for watching, means in off.items():
+            means.append(np.abs(run(counts, seed=seed, watching=watching) - counts)[150:170, 0].mean())
+    assert max(off[True]) < 40
+    assert np.mean(off[True]) < 0.3 * np.mean(off[False])
 
 
 def test_one_bin_of_many_is_enough() -> None:
