@@ -1,4 +1,4 @@
-"""How auto begins: small looks, a good one where it lasts; and what surprises leave to later units."""
+"""How auto begins: small looks, a good one where it lasts; what it waits for, and what surprises leave to later units."""
 
 from __future__ import annotations
 
@@ -93,6 +93,53 @@ def test_a_constant_count_has_less_than_three_times_the_error_of_one_release_ove
         for seed in range(12)
     ]
     assert np.mean(off) < 3 * 10
+
+
+# ---- what a release waits for ----------------------------------------------------------------------------------------
+
+
+def planned(*, spent: dict[int, float], pace: int = 4, fixed: int = 0, law: ps.PrivacyModel = LAW) -> Timetable:
+    """A timetable in the middle of a stream, of which these units took such parts of epsilon."""
+    plan = Timetable(law, 1, "mae", fixed, watching=False)
+    plan.settled, plan.begun, plan._pacing.best = True, 1, pace
+    for t, part in spent.items():
+        plan.spend(t, law.epsilon.share(part))
+    return plan
+
+
+def put_off(plan: Timetable, t: int, remaining: float, law: ps.PrivacyModel = LAW) -> int:
+    """By how many units a release that is due is put off."""
+    plan.due = t
+    plan.put_off(t, law.epsilon.share(remaining))
+    return plan.due - t
+
+
+def test_a_release_waits_for_what_a_good_look_took() -> None:
+    """Eighty per cent of unit 1 come back with unit 61; whoever spends the last before that is blind for long after."""
+    spent = {1: 0.8, 20: 0.09, 40: 0.09}
+    assert put_off(planned(spent=spent), 55, 0.02) == 6
+    assert put_off(planned(spent=spent), 61, 0.82) == 0
+    assert put_off(planned(spent=spent), 44, 0.02) == 0  # the next would be due before
+
+
+def test_a_release_does_not_wait_for_little_more() -> None:
+    assert put_off(planned(spent={1: 0.2, 20: 0.2, 40: 0.2}), 57, 0.4) == 0
+
+
+def test_a_pace_that_was_asked_for_is_kept_and_nothing_comes_back_within_a_horizon() -> None:
+    spent = {1: 0.8, 20: 0.09, 40: 0.09}
+    assert put_off(planned(spent=spent, fixed=4), 55, 0.02) == 0
+    horizon = ps.UserLevel(epsilon="0.1", horizon=60)
+    assert put_off(planned(spent=spent, law=horizon), 55, 0.02, horizon) == 0
+
+
+def test_a_stream_of_small_counts_is_published_again_as_soon_as_its_first_look_is_paid_back() -> None:
+    """Nearly all went into the first unit: when that leaves the window, the next release is a good one, and soon."""
+    for seed in range(6):
+        taken = parts(run(still(20, units=80, bins=40), seed=seed))
+        good = [t for t, part in enumerate(taken, start=1) if part > 0.15]
+        assert good[0] == 1
+        assert 61 <= good[1] <= 70  # 78, if the release before does not wait
 
 
 # ---- what surprises leave --------------------------------------------------------------------------------------------

@@ -74,6 +74,23 @@ def test_more_could_not_be_kept_up(window: int, budget: int, every: int, early: 
 
 
 @many
+@given(windows, budgets, paces, st.integers(1, 15), st.integers(1, 15))
+def test_an_offer_is_what_is_fair_if_a_release_is_put_off(
+    window: int, budget: int, paces: list[int], every: int, gap: int
+) -> None:
+    """After any past: one who waits finds just what was offered, unless what is left was spent on something else."""
+    rations, spent, t = Rations(window, comes_back=True), dict[int, int](), 1
+    for number, before in enumerate(paces):
+        spent[t] = left(spent, t, window, budget) // (1 + number % 3)
+        rations.spend(t, spent[t])
+        t += before
+    t += gap
+    offers = rations.offers(t, every, left(spent, t, window, budget)).tolist()
+    assert len(offers) == every
+    assert offers == [rations.fair(later, every, left(spent, later, window, budget)) for later in range(t, t + every)]
+
+
+@many
 @given(st.integers(1, 60), budgets, paces)
 def test_under_a_horizon_all_is_spent_by_the_end_and_never_more(horizon: int, budget: int, paces: list[int]) -> None:
     rations, remaining, t, gaps = Rations(horizon, comes_back=False), budget, 1, iter(paces)

@@ -35,10 +35,21 @@ class Rations:
         """The most that this release and each that follows it, ``every`` so many units, can cost alike."""
         if not self._comes_back:
             return remaining // -(-max(self._window - t + 1, 1) // every)
+        return int(self.offers(t, every, remaining)[0])
+
+    def offers(self, t: int, every: int, remaining: int) -> Ints:
+        """What is fair if this release is put off by 0, 1, 2, ... units, before the next would be due in its place.
+
+        >>> rations = Rations(window=4, comes_back=True)
+        >>> rations.spend(1, 900)
+        >>> rations.offers(t=4, every=2, remaining=100).tolist()  # one unit later 900 come back
+        [100, 500]
+        """
         self._forget(t)
-        number = np.arange(-(-self._window // every))
-        room = remaining + self._back_by(t + number * every)
-        return int((room // (number + 1)).min())
+        number, later = np.arange(-(-self._window // every)), np.arange(every)[:, np.newaxis]
+        room = remaining + self._back_by(t + later + number * every)
+        fair: Ints = (room // (number + 1)).min(axis=1)
+        return fair
 
     def owed(self, t: int, each: int) -> int:
         """What must be left over at unit ``t`` if that and every later one are to have so much each, whatever happens.

@@ -21,6 +21,7 @@ SMALL = 60.0  # counts, in what epsilon buys of noise: they cannot move far, so 
 ALONE = {10.0: 0.8, 30.0: 0.6, SMALL: 0.3, 400.0: 0.3, 1200.0: 0.08}  # what a good look takes if a count is so large
 TOGETHER = {10.0: 0.8, 30.0: 0.6, SMALL: 0.3, 150.0: 0.12}  # and if many are, in the mean: they cannot all stand still
 PATIENCE = 2  # the longest wait, in times for which a stream has been seen
+BETTER, NEARLY = 3, 0.8  # a release waits for what buys so many times as much, and takes nearly the most there is
 EVEN = 0.1  # of an even share: what looks after a surprise leave for every unit that follows
 WASTED = 50  # a release that has not even so small a part of the even share of a unit tells nothing
 KEPT = ("releases", "due", "begun", "settled", "size", "stirred", "asked")
@@ -88,9 +89,25 @@ class Timetable:
         """What a release takes: little at first, then what leaves as much for each that follows."""
         if not self.settled:
             return min(max(self._epsilon.share(PROBE), self._epsilon / self._window), remaining)
-        held = self.watch.looks if self.keeps(t) and not self.stirring(t) else NOTHING
-        fair = Epsilon.of_nano(self._rations.fair(t, self.every(t), self.beyond(t, remaining, held).nano))
+        fair = Epsilon.of_nano(self._rations.fair(t, self.every(t), self._shared(t, remaining)))
         return max(fair, self.look(t, remaining)) if self.stirring(t) else fair
+
+    def put_off(self, t: int, remaining: Epsilon) -> None:
+        """A release that is due waits if a far better one can be paid for before the next would be due.
+
+        What a good look took comes back all at once: who spends the last of a window right before has nothing new to
+        say for long after it. A surprise does not wait, nor does a pace that was asked for.
+        """
+        if self._fixed or not (self._endless and self.settled) or self.stirring(t):
+            return
+        offers = self._rations.offers(t, self.every(t), self._shared(t, remaining))
+        if offers.max() > BETTER * offers[0]:
+            self.due = t + int(np.argmax(offers >= NEARLY * offers.max()))
+
+    def _shared(self, t: int, remaining: Epsilon) -> int:
+        """What this release shares with those that follow it, in nano-epsilon: what is not held for surprises."""
+        held = self.watch.looks if self.keeps(t) and not self.stirring(t) else NOTHING
+        return self.beyond(t, remaining, held).nano
 
     def better(self, remaining: Epsilon) -> Epsilon:
         """What a good look takes that follows a small one at once, in the same unit; nothing if it is not time for it.

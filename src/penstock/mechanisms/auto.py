@@ -85,6 +85,8 @@ class Auto(Mechanism):
 
     def decide(self, snapshot: Snapshot) -> Release:
         t, noise_sd, kind = snapshot.t, self.last.noise_sd, Kind.REPUBLISHED
+        if t >= self.plan.due:
+            self.plan.put_off(t, self.free(t))
         e = self.plan.affordable(t, self.free(t)) if t >= self.plan.due else timetable.NOTHING
         if not self.plan.tells(e):
             e = self.noticed(snapshot)
