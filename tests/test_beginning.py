@@ -1,4 +1,4 @@
-"""How auto begins: small looks, a good one where it lasts; what it waits for, and what surprises leave to later units."""
+"""How auto begins: small looks, a good one where it lasts, what it waits for; what surprises leave to later units."""
 
 from __future__ import annotations
 
