@@ -243,6 +243,14 @@ def test_the_plan_leaves_out_one_part_at_a_time() -> None:
     assert {what.stream.split("[")[0] for what in Plan().ablation} == set(MADE)
 
 
+def test_the_worst_cell_of_the_long_board_is_judged_with_more_seeds_than_the_leaderboard_has() -> None:
+    """All contestants have as many, and whoever says how many there are is obeyed."""
+    seeds = {key: set(Plan().compared(key).values()) for key in BOARDS}
+    assert seeds == {"long": {5}, "short": {9}, "event": {3}, "user": {3}}
+    assert BOARDS["long"].seeds == 3
+    assert set(Plan(seeds=1).compared("long").values()) == {1}
+
+
 def test_streams_that_are_made_up_are_on_no_board() -> None:
     assert not set(MADE) & set(NAMED)
     one, many = load("made_walk", None), load("made_walk_32[:240]", None)
