@@ -98,9 +98,11 @@ def test_a_constant_count_has_less_than_three_times_the_error_of_one_release_ove
 # ---- what a release waits for ----------------------------------------------------------------------------------------
 
 
-def planned(*, spent: dict[int, float], pace: int = 4, fixed: int = 0, law: ps.PrivacyModel = LAW) -> Timetable:
+def planned(
+    spent: dict[int, float], *, pace: int = 4, fixed: int = 0, law: ps.PrivacyModel = LAW, watching: bool = False
+) -> Timetable:
     """A timetable in the middle of a stream, of which these units took such parts of epsilon."""
-    plan = Timetable(law, 1, "mae", fixed, watching=False)
+    plan = Timetable(law, 1, "mae", fixed, watching=watching)
     plan.settled, plan.begun, plan._pacing.best = True, 1, pace
     for t, part in spent.items():
         plan.spend(t, law.epsilon.share(part))
@@ -117,20 +119,65 @@ def put_off(plan: Timetable, t: int, remaining: float, law: ps.PrivacyModel = LA
 def test_a_release_waits_for_what_a_good_look_took() -> None:
     """Eighty per cent of unit 1 come back with unit 61; whoever spends the last before that is blind for long after."""
     spent = {1: 0.8, 20: 0.09, 40: 0.09}
-    assert put_off(planned(spent=spent), 55, 0.02) == 6
-    assert put_off(planned(spent=spent), 61, 0.82) == 0
-    assert put_off(planned(spent=spent), 44, 0.02) == 0  # the next would be due before
+    assert put_off(planned(spent), 55, 0.02) == 6
+    assert put_off(planned(spent), 61, 0.82) == 0
+    assert put_off(planned(spent), 44, 0.02) == 0  # the next would be due before
 
 
-def test_a_release_does_not_wait_for_little_more() -> None:
-    assert put_off(planned(spent={1: 0.2, 20: 0.2, 40: 0.2}), 57, 0.4) == 0
+@pytest.mark.parametrize(("taken", "units"), [(0.7, 0), (0.85, 0), (0.89, 0), (0.91, 6), (0.95, 6)])
+def test_a_release_waits_for_far_more_only(taken: float, units: int) -> None:
+    """A quarter of epsilon can be had for each when the look has come back, beside what it left."""
+    assert put_off(planned({1: taken}), 55, 1 - taken) == units
+
+
+@pytest.mark.parametrize("nano", range(3))
+def test_that_one_of_two_alone_could_have_what_both_share_is_no_reason_to_wait(nano: int) -> None:
+    """Of 2 % left for units 44 and 59 the first would have all if it waited until the second were due after unit 61."""
+    plan = planned({1: 0.8, 20: 0.09, 40: 0.09})
+    plan.due = 44
+    plan.put_off(44, LAW.epsilon.share(0.02) + ps.Epsilon.of_nano(nano))
+    assert plan.due == 44
+
+
+def test_nearly_the_most_will_do() -> None:
+    """One release a window: with unit 61 it could have 85 %, and with unit 63 95 %."""
+    assert put_off(planned({1: 0.8, 3: 0.1, 40: 0.05}, pace=1), 55, 0.05) == 6
+    assert put_off(planned({1: 0.3, 3: 0.6, 40: 0.05}, pace=1), 55, 0.05) == 8
+
+
+def test_a_surprise_does_not_wait_nor_does_a_beginning() -> None:
+    spent = {1: 0.8, 20: 0.09, 40: 0.09}
+    stirred, begun = planned(spent, watching=True), planned(spent)
+    assert put_off(stirred, 60, 0.02) == 1
+    stirred.stirred = 59
+    assert stirred.stirring(60)
+    assert put_off(stirred, 60, 0.02) == 0
+    begun.settled = False
+    assert put_off(begun, 55, 0.02) == 0
+
+
+@many
+@given(st.dictionaries(st.integers(1, 60), st.integers(1, 40), min_size=1, max_size=12), st.sampled_from([3, 4, 8, 12]))
+def test_no_release_waits_for_longer_than_a_window(past: dict[int, int], pace: int) -> None:
+    """After any past, however often it is put off again, if nothing else is spent meanwhile."""
+    whole = sum(past.values())
+    spent = {t: part / whole for t, part in sorted(past.items())}
+    plan = planned(spent, pace=pace)
+    plan.due = due = 61
+    while True:
+        left = 1 - sum(part for t, part in spent.items() if t > plan.due - 60)
+        before = plan.due
+        plan.put_off(before, LAW.epsilon.share(max(left, 0)))
+        if plan.due == before:
+            break
+    assert plan.due <= due + 60
 
 
 def test_a_pace_that_was_asked_for_is_kept_and_nothing_comes_back_within_a_horizon() -> None:
     spent = {1: 0.8, 20: 0.09, 40: 0.09}
-    assert put_off(planned(spent=spent, fixed=4), 55, 0.02) == 0
+    assert put_off(planned(spent, fixed=4), 55, 0.02) == 0
     horizon = ps.UserLevel(epsilon="0.1", horizon=60)
-    assert put_off(planned(spent=spent, law=horizon), 55, 0.02, horizon) == 0
+    assert put_off(planned(spent, law=horizon), 55, 0.02, horizon) == 0
 
 
 def test_a_stream_of_small_counts_is_published_again_as_soon_as_its_first_look_is_paid_back() -> None:

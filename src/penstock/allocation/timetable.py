@@ -21,7 +21,7 @@ SMALL = 60.0  # counts, in what epsilon buys of noise: they cannot move far, so 
 ALONE = {10.0: 0.8, 30.0: 0.6, SMALL: 0.3, 400.0: 0.3, 1200.0: 0.08}  # what a good look takes if a count is so large
 TOGETHER = {10.0: 0.8, 30.0: 0.6, SMALL: 0.3, 150.0: 0.12}  # and if many are, in the mean: they cannot all stand still
 PATIENCE = 2  # the longest wait, in times for which a stream has been seen
-BETTER, NEARLY = 2.5, 0.8  # a release waits for so many times as much (twice, one of two may have), or nearly the most
+BETTER, NEARLY = 2.5, 0.8  # a release waits for so many times as much (one of two alone has twice); nearly that will do
 EVEN = 0.1  # of an even share: what looks after a surprise leave for every unit that follows
 WASTED = 50  # a release that has not even so small a part of the even share of a unit tells nothing
 KEPT = ("releases", "due", "begun", "settled", "size", "stirred", "asked")
@@ -96,7 +96,8 @@ class Timetable:
         """A release that is due waits if a far better one can be paid for before the next would be due.
 
         What a good look took comes back all at once: who spends the last of a window right before has nothing new to
-        say for long after it. A surprise does not wait, nor does a pace that was asked for.
+        say for long after it. When that unit has come, it may wait again, but never for longer than a window: then all
+        has come back. A surprise does not wait, nor does a pace that was asked for.
         """
         if self._fixed or not (self._endless and self.settled) or self.stirring(t):
             return
