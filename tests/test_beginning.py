@@ -146,14 +146,14 @@ def test_nearly_the_most_will_do() -> None:
 
 
 def test_a_surprise_does_not_wait_nor_does_a_beginning() -> None:
-    spent = {1: 0.8, 20: 0.09, 40: 0.09}
+    spent = {1: 0.8, 20: 0.09, 40: 0.105}
     stirred, begun = planned(spent, watching=True), planned(spent)
-    assert put_off(stirred, 60, 0.02) == 1
+    assert put_off(stirred, 60, 0.005) == 1
     stirred.stirred = 59
     assert stirred.stirring(60)
-    assert put_off(stirred, 60, 0.02) == 0
+    assert put_off(stirred, 60, 0.005) == 0
     begun.settled = False
-    assert put_off(begun, 55, 0.02) == 0
+    assert put_off(begun, 60, 0.005) == 0
 
 
 @many
