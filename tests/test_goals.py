@@ -251,6 +251,21 @@ def test_the_worst_cell_of_the_long_board_is_judged_with_more_seeds_than_the_lea
     assert set(Plan(seeds=1).compared("long").values()) == {1}
 
 
+def test_the_worst_cell_is_told_for_the_seeds_of_the_leaderboard_too() -> None:
+    """With the first three seeds it is twice as bad; all six are judged."""
+    lucky = {
+        each: runs(*[4.0 if each.mechanism == AUTO and each.stream == "wild" else 2.0] * 3, *[2.0] * 3)
+        for each in on_board(SMALL["long"], {"": FLAT})
+    }
+    whole = found(boards={key: on_board(board, {"": FLAT}) for key, board in SMALL.items()} | {"long": lucky})
+    worst = goal(goals(whole), "long, beside the best other", "MAE, worst cell")
+    assert worst.measured == f"{math.sqrt(2):.2f}"
+    assert worst.met is False
+    assert "with the leaderboard's seeds alone: 2.00, wild" in worst.beside
+    assert whole.seeds["long"] == 6
+    assert "6 on the long board, 3 on the short board" in document(whole, SMALL, TAKEN, command="x")
+
+
 def test_streams_that_are_made_up_are_on_no_board() -> None:
     assert not set(MADE) & set(NAMED)
     one, many = load("made_walk", None), load("made_walk_32[:240]", None)

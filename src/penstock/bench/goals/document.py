@@ -26,7 +26,8 @@ def document(
     parts = ["# What auto comes to", INTRODUCTION]
     if stand_ins:
         parts += [plain(f"{MADE_UP} {', '.join(stand_ins)}.")]
-    parts += ["## Goals", *tabled(tables.goals_sheet(goals(found))), *titled(tables.coverage_sheet(found))]
+    parts += ["## Goals", *tabled(tables.goals_sheet(goals(found), found.seeds))]
+    parts += titled(tables.coverage_sheet(found))
     parts += ["## Parts left out", *tabled(tables.ablation_sheet(found))]
     parts += ["## Cost", *titled(tables.time_sheet(cost)), *titled(tables.memory_sheet(cost))]
     parts += ["## Where it loses", *titled(tables.streams_sheet(found, boards))]

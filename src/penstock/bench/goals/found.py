@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Protocol
 
@@ -47,9 +47,22 @@ class Found:
             empty={stream: float((loader(stream).counts == 0).mean()) for stream in streams},
         )
 
+    @property
+    def seeds(self) -> dict[str, int]:
+        """How often every mechanism was run in a cell, board by board."""
+        return {key: max(map(len, outcomes.values()), default=0) for key, outcomes in self.boards.items()}
+
     def on(self, board: str, measure: str) -> Rivalry:
         """``auto`` beside all others on a board."""
         return beside(self.boards[board], self.others(board), measure)
+
+    def with_seeds(self, board: str, number: int) -> Found:
+        """The same, if the cells of a board had been run with no more than so many seeds."""
+        few = {
+            what: {seed: run for seed, run in runs.items() if seed < number}
+            for what, runs in self.boards[board].items()
+        }
+        return replace(self, boards={**self.boards, board: few})
 
     def others(self, board: str) -> Outcomes:
         """All that were run on a board but ``auto``."""

@@ -30,8 +30,8 @@ LEFT_OUT = (
 )
 
 
-def goals_sheet(goals: Sequence[Goal]) -> Sheet:
-    """All goals."""
+def goals_sheet(goals: Sequence[Goal], seeds: Mapping[str, int]) -> Sheet:
+    """All goals, and with how many seeds every board was run."""
     head = "where", "what", "asked", "measured", "met", "beside it"
     rows = [
         [
@@ -41,7 +41,8 @@ def goals_sheet(goals: Sequence[Goal]) -> Sheet:
         ]
         for goal in goals
     ]
-    return Sheet("Goals", head, [rows], head, (PAIRED,))
+    runs = f"Seeds: {', '.join(f'{number} on the {board} board' for board, number in seeds.items())}."
+    return Sheet("Goals", head, [rows], head, (PAIRED, runs))
 
 
 def coverage_sheet(found: Found) -> Sheet:
