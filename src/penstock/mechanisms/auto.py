@@ -37,9 +37,8 @@ class Auto(Mechanism):
     ``shrinking``  bins tell each other how large they are, and none is below zero
     ``watching``   while releases are seldom, ask at every unit whether some bin has jumped
 
-    >>> from penstock.publisher import publish
+    >>> from penstock import ScriptedNoise, publish
     >>> from penstock.streams import Stream
-    >>> from penstock.noise import ScriptedNoise
     >>> mechanism = Auto(model=WEvent(epsilon=1, w=20))
     >>> for release in publish(Stream([[200]] * 3), mechanism, noise=ScriptedNoise()):
     ...     print(release.t, release.values, release.low, release.high, release.charged)
