@@ -30,7 +30,7 @@ def auto(
     data: benching.Data = None,
     into: benching.Into = benching.INTO,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Runs in each cell, if not as many as the leaderboard.")
+        int | None, typer.Option(min=1, help="Runs in each cell, instead of 3, 5 of long or 9 of short.")
     ] = None,
     workers: benching.Workers = benching.CORES,
 ) -> None:
