@@ -24,6 +24,8 @@ PATIENCE = 2  # the longest interval, in times for which a stream has been seen
 BETTER, NEARLY = 2.5, 0.8  # a release waits for so many times as much (one of two alone has twice); nearly that will do
 EVEN = 0.1  # of an even share: what looks after a surprise leave for every unit that follows
 WASTED = 50  # a release that has not even so small a part of the even share of a unit tells nothing
+LARGEST_WINDOW = 20_000  # units that can be planned for in seconds
+ROUNDING = 0.3  # the standard deviation that whole numbers have, however little their noise
 KEPT = ("releases", "due", "begun", "settled", "size", "stirred", "asked")
 NOTHING = Epsilon.of_nano(0)
 
@@ -39,6 +41,7 @@ class Timetable:
     ) -> None:
         endless = not model.horizon_bound
         self.unit = float(model.sensitivity * NANO / model.epsilon.nano)  # the noise that epsilon buys
+        self.least_sd = min(ROUNDING, self.unit)  # that noise is taken to have
         self._relative = objective == "mre"
         self._good = ALONE if bins == 1 else TOGETHER
         self._epsilon, self._window, self._endless, self._fixed = model.epsilon, model.window, endless, pace

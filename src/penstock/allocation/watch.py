@@ -17,8 +17,9 @@ from penstock.epsilon import NANO, Epsilon
 from penstock.models import PrivacyModel
 from penstock.primitives.dynamics import Dynamics
 from penstock.primitives.estimator import Estimate
-from penstock.primitives.segment import SegmentPlan
-from penstock.types import Floats, Ints
+from penstock.primitives.segment import Segment, SegmentPlan, Verdict
+from penstock.queries import LargestDistance
+from penstock.types import Floats, Ints, Snapshot
 
 THRESHOLD, COMPARISON, LOOKS = 0.01, 0.012, 0.045  # parts of epsilon: of a run, twice of a yes, of releases after it
 SURE = 8.0  # scales of a comparison's noise, beside which there is that of the threshold: a false alarm in 20 windows
@@ -51,6 +52,40 @@ class Watch(NamedTuple):
     def look(self, remaining: Epsilon) -> Epsilon:
         """The least for a release after a yes: half of what is kept, or of what is left of it."""
         return min(self.looks, remaining) / 2
+
+
+class Lookout:
+    """Who asks: one run of a watch after another."""
+
+    def __init__(self, segment: Segment, watch: Watch) -> None:
+        self._segment, self._watch = segment, watch
+
+    @property
+    def running(self) -> bool:
+        """Whether there is a run that has not ended."""
+        return self._segment.running
+
+    @property
+    def kept(self) -> Epsilon:
+        """What its next yes costs, with a run before it if there is none."""
+        plan = self._watch.plan
+        return plan.v if self.running else plan.first
+
+    def rest(self) -> None:
+        """End a run, if there is one."""
+        if self.running:
+            self._segment.retire()
+
+    def can_ask(self, then: Epsilon) -> bool:
+        """Whether a yes, and what follows it, can be paid for."""
+        if not self.running:
+            self._segment.renew(self._watch.plan)
+        return self._segment.can_ask(then)
+
+    def sees(self, snapshot: Snapshot, believed: Estimate, then: Epsilon) -> bool:
+        """Whether some bin is far from where it is believed to be."""
+        farthest, threshold = LargestDistance(believed.mean), self._watch.threshold(believed.spread)
+        return self._segment.above(snapshot, farthest, threshold, then=then) is Verdict.ABOVE
 
 
 def pays(pace: int, every: int) -> bool:

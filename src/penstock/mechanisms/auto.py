@@ -6,23 +6,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from penstock.allocation import pacing, rations, timetable, watch
+from penstock.allocation import collecting, gathering, pacing, rations, summing, timetable, watch
 from penstock.allocation.risk import Objective
 from penstock.epsilon import Epsilon
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import from_one_to
 from penstock.primitives.estimator import Estimate, Estimator
-from penstock.primitives.segment import Verdict
-from penstock.primitives.summing import Summing
-from penstock.queries import LargestDistance
-from penstock.types import Floats, Kind, Release, Snapshot
+from penstock.types import Floats, Ints, Kind, Release, Snapshot
 
-PUBLISHED = {"mae": "median", "rmse": "mean", "mre": "relative_median"}  # of what is known, by what is to be small
-ROUNDING = 0.3  # the standard deviation that whole numbers have, however little their noise
-LARGEST_WINDOW = 20_000  # units that can be planned for in seconds
 MOST_NUMBERS = 100_000_000  # in a state: a store takes a billion bytes at once
-LONGEST = 1000  # units to sum over
 
 
 @dataclass(kw_only=True)
@@ -40,16 +33,15 @@ class Auto(Mechanism):
     >>> from penstock import ScriptedNoise, publish
     >>> from penstock.streams import Stream
     >>> mechanism = Auto(model=WEvent(epsilon=1, w=20))
-    >>> for release in publish(Stream([[200]] * 3), mechanism, noise=ScriptedNoise()):
+    >>> for release in publish(Stream([[200]] * 2), mechanism, noise=ScriptedNoise()):
     ...     print(release.t, release.values, release.low, release.high, release.charged)
     1 [200] [135] [259] 0.05
     2 [200] [190] [210] 0.35
-    3 [200] [184] [216] 0
     """
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
     intervals: ClassVar = True
-    rests_on: ClassVar = (timetable, pacing, rations, watch)
+    rests_on: ClassVar = (timetable, pacing, rations, watch, gathering, summing, collecting)
 
     objective: Objective = "mae"
     width: int = 1
@@ -60,29 +52,34 @@ class Auto(Mechanism):
     watching: bool = True
 
     plan: timetable.Timetable = state()
-    estimator: Estimator | Summing = state()
+    estimator: Estimator = state()
+    sums: summing.Summing | None = state()  # instead of it, where every unit has all of epsilon
 
     def validate(self) -> None:
         epsilon, window = self.model.epsilon, self.model.window
-        from_one_to(f"{self.model.called} (with another mechanism it can be longer)", window, LARGEST_WINDOW)
-        from_one_to("width (above 1 under EventLevel only)", self.width, 1 if window > 1 else LONGEST)
+        from_one_to(f"{self.model.called} (with another mechanism it can be longer)", window, timetable.LARGEST_WINDOW)
+        from_one_to("width (above 1 under EventLevel only)", self.width, 1 if window > 1 else summing.LONGEST)
         from_one_to("pace, if it is not 0,", self.pace or 1, window)
-        least = timetable.Timetable.least(self.model)
-        self.require_spendable(least, epsilon.share(timetable.PROBE), epsilon.share(watch.THRESHOLD))
+        parts = gathering.LEAST if window == 1 else watch.THRESHOLD, timetable.PROBE
+        self.require_spendable(timetable.Timetable.least(self.model), *map(epsilon.share, parts))
 
     def begin(self) -> None:
-        window, bins = self.model.window, self.curator.bins
-        always = window == 1  # measured anew at every unit
-        each = Summing.numbers(self.width) if always else Estimator.numbers(window)
+        window, bins, each_alone = self.model.window, self.curator.bins, self.each_alone
+        each = summing.Summing.numbers(self.width) if window == 1 else Estimator.numbers(window)
         from_one_to("the number of bins (with another mechanism there can be more)", bins, MOST_NUMBERS // each)
         self.plan = timetable.Timetable(self.model, bins, self.objective, self.pace, watching=self.watching)
-        self.run, self.segment = self.plan.watch.plan, self.curator.segment()
-        self.curator.noise_sd(self.run.u)  # refused now rather than in the middle of a stream
-        self.curator.cap(decide=self.run.first * watch.YESES)
         parts = {"pooling": self.pooling, "seasons": self.seasons, "shrinking": self.shrinking}
-        self.estimator = Summing(bins, self.width, **parts) if always else Estimator(bins, window, **parts)
+        if window == 1:
+            self.sums = summing.Summing(self.curator, self.width, self.plan.least_sd, gathering=each_alone, **parts)
+            return
+        self.estimator, run = Estimator(bins, window, **parts), self.plan.watch.plan
+        self.lookout = watch.Lookout(self.curator.segment(), self.plan.watch)
+        self.curator.noise_sd(run.u)  # refused now rather than in the middle of a stream
+        self.curator.cap(decide=run.first * watch.YESES)
 
     def decide(self, snapshot: Snapshot) -> Release:
+        if self.sums:
+            return self.summed(snapshot, self.sums)
         t, noise_sd, kind = snapshot.t, self.last.noise_sd, Kind.REPUBLISHED
         if t >= self.plan.due:
             self.plan.put_off(t, self.free(t))
@@ -91,27 +88,32 @@ class Auto(Mechanism):
             e = self.noticed(snapshot)
         if self.plan.tells(e) and self.curator.can(publish=e):
             noise_sd, kind = self.look(snapshot, e), Kind.ESTIMATED
-        return self.estimate(snapshot, noise_sd, kind) if self.plan.releases else self.republish(snapshot)
+        if not self.plan.releases:
+            return self.republish(snapshot)
+        return self.estimate(snapshot, self.known(t), noise_sd, kind)
+
+    def summed(self, snapshot: Snapshot, sums: summing.Summing) -> Release:
+        """Every unit has all of epsilon. Bins that hardly move are gathered for a while, and read together."""
+        if not self.curator.can(publish=self.model.epsilon):  # it can, unless a crash has taken it
+            return self.republish(snapshot)
+        told = sums.follow(snapshot, self.measured)
+        noise_sd = np.where(told.read, told.noise_sd, self.last.noise_sd)
+        return self.estimate(snapshot, sums.known, noise_sd, told.kinds)
 
     def free(self, t: int) -> Epsilon:
         """What remains, without what the watch may still cost; one that was not asked for a window has ended."""
-        if self.segment.running and self.plan.idle(t):
-            self.segment.retire()
-        remaining, kept = self.curator.remaining(), self.run.v if self.segment.running else self.run.first
-        if self.plan.keeps(t) and self.curator.remaining("decide") >= kept:
-            return self.plan.beyond(t, remaining, kept)
-        return remaining
+        if self.plan.idle(t):
+            self.lookout.rest()
+        remaining, kept = self.curator.remaining(), self.lookout.kept
+        keeps = self.plan.keeps(t) and self.curator.remaining("decide") >= kept
+        return self.plan.beyond(t, remaining, kept) if keeps else remaining
 
     def noticed(self, snapshot: Snapshot) -> Epsilon:
         """What to spend on a look if some bin is far from where it is believed to be. To ask that is paid for, too."""
         look = self.plan.look(snapshot.t, self.curator.remaining()) if self.plan.at_rest else timetable.NOTHING
-        if not self.segment.running:
-            self.segment.renew(self.run)
-        if not (self.plan.tells(look) and self.segment.can_ask(look)):
+        if not (self.plan.tells(look) and self.lookout.can_ask(look)):
             return timetable.NOTHING
-        found = self.known(snapshot.t)
-        farthest, threshold = LargestDistance(found.mean), self.plan.watch.threshold(found.spread)
-        yes = self.segment.above(snapshot, farthest, threshold, then=look) is Verdict.ABOVE
+        yes = self.lookout.sees(snapshot, self.known(snapshot.t), look)
         self.plan.answered(snapshot.t, yes=yes)
         return look if yes else timetable.NOTHING
 
@@ -126,16 +128,14 @@ class Auto(Mechanism):
 
     def measure(self, snapshot: Snapshot, e: Epsilon) -> Floats:
         """Ask, learn, and plan the next release. The noise of the answer is returned."""
-        t, plan = snapshot.t, self.plan
-        values, _, spread = self.measured(snapshot, e)
+        (values, _, spread), t, plan = self.measured(snapshot, e), snapshot.t, self.plan
         noise_sd: Floats = np.full(self.curator.bins, spread, np.float64)
         if plan.at_rest and watch.surprised(values, self.known(t), noise_sd):
             plan.stirred = t
         plan.begun = plan.begun or t
-        scale = np.maximum(noise_sd, min(ROUNDING, plan.unit)) / np.sqrt(2)
+        scale = np.maximum(noise_sd, plan.least_sd) / np.sqrt(2)
         self.estimator.observe(plan.age(t), values / plan.unit, scale / plan.unit)
-        if isinstance(self.estimator, Estimator):
-            plan.learn(t, self.estimator.weights, self.estimator.levels)
+        plan.learn(t, self.estimator.weights, self.estimator.levels)
         plan.spend(t, e)
         return noise_sd
 
@@ -143,8 +143,7 @@ class Auto(Mechanism):
         """What is known of a unit, in counts."""
         return self.estimator.at(self.plan.age(t)).times(self.plan.unit)
 
-    def estimate(self, snapshot: Snapshot, noise_sd: Floats, kind: Kind) -> Release:
+    def estimate(self, snapshot: Snapshot, found: Estimate, noise_sd: Floats, kind: Kind | Ints) -> Release:
         """What is known of this unit, and between what its counts lie."""
-        found = self.known(snapshot.t)
-        values = np.maximum(getattr(found, PUBLISHED[self.objective]), 0)
+        values = np.maximum(found.made_for(self.objective), 0)
         return self.released(snapshot, values, kind, noise_sd, found.interval)

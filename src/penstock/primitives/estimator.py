@@ -33,6 +33,10 @@ class Estimate(NamedTuple):
         """The same in another unit."""
         return Estimate(*(each * unit for each in self))
 
+    def made_for(self, objective: str) -> Floats:
+        """What is to be published if this error is to be small: "mae", "rmse" or "mre"."""
+        return {"mae": self.median, "rmse": self.mean}[objective] if objective != "mre" else self.relative_median
+
     @property
     def relative_median(self) -> Floats:
         """The counts whose relative error is smallest, in units of one."""

@@ -1,9 +1,9 @@
-"""Sums over the last units of every bin, from a measurement of each unit. It sees published values only.
+"""Sums over the last units of every bin, from readings of one unit, or of several together. It sees published values.
 
-Measurements cost nothing here: all of epsilon comes back at every unit. So there is nothing to plan, only to estimate,
-and what is asked for is the sum of the last units, not each of them. Filters for every bin and way to move keep, of all
-sums of up to ``width`` last units, mean, variance and covariance with the level now, and a new measurement corrects all
-of them: a fixed-lag smoother. Everything is in units of the noise, whose scale is 1.
+What is asked for is the sum of the last units, not each of them. Filters for every bin and way to move keep, of all
+sums of up to ``width`` last units, mean, variance and covariance with the level now, and a reading corrects all of
+them: a fixed-lag smoother. A bin that hardly moves need not be read at every unit: a reading of all that was gathered
+since the last one has the noise of a single one. Everything is in units of the noise, whose scale is 1.
 """
 
 from __future__ import annotations
@@ -13,41 +13,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock.primitives.bank import FIRST_VELOCITY
+from penstock.primitives.covariances import Covariances, blend, mean_over_ways
+from penstock.primitives.doubt import Doubt
 from penstock.primitives.dynamics import DAMPING, STILL
-from penstock.primitives.posterior import posterior
+from penstock.primitives.hearing import NOISE, NOTHING_KNOWN, Heard, hear
 from penstock.primitives.season import Season
 from penstock.primitives.shrinkage import Shrinkage
-from penstock.primitives.trust import FORGETTING, Trusting, dominant
+from penstock.primitives.trust import Trusting, dominant
 from penstock.primitives.ways import Ways, all_ways
-from penstock.types import Floats
+from penstock.types import Floats, Mask
 
-NOISE = 2.0  # the variance of a measurement
-NEAR = 8.0  # noise scales from which a measurement can be one of a spike or a jump
-SEASON_MEMORY = 300  # units a season remembers besides its own: it must not follow the noise of single measurements
-PROOF = 600.0  # units over which estimates are compared with sums of measurements
-FEW = 4  # sums that do not overlap are too few to doubt by
-DOUBT = 2.0  # deviations that the two must differ by more than they should before estimates are doubted
+SWITCHING = 0.01  # of what is known about ways, with every reading: bins begin to move in other ways
+CERTAIN = 12.0  # noise scales from which an alarm was none of noise
+SEASON_MEMORY = 300  # units a season remembers besides its own: it must not follow the noise of single readings
 MANY = 8  # bins from which they are taken for a population
-KEPT = ("level", "variance", "velocity", "mixed", "velocity_variance", "sums", "spread", "crossed", "drifting")
-KEPT_OF_BINS = ("weights", "lent", "raw", "differed", "foretold")
+HELPS, REMEMBERED, LENT = 1.0, 0.99, 0.5  # log odds that shrinkage helps: at first; kept at a reading; of others
+TELLING = 2.0  # the most that one reading changes them by
+KEPT = ("level", "velocity", "sums", "total", "gathered", "weights", "lent", "pull", "odds")
+PARTS = ("known", "season", "shrinkage", "doubt")
 
 
-class Heard(NamedTuple):
-    """What a measurement says to a filter. A count stayed by its level, left it once (spike), or took it along (jump).
+class Forecast(NamedTuple):
+    """What is expected of counts, or of what was gathered of them."""
 
-    In a spike or jump the measurement is all that is known of the count.
-    """
-
-    evidence: Floats
-    surprise: Floats  # how far the measurement is from the level
-    stayed: Floats  # shares of the three
-    spiked: Floats
-    jumped: Floats
-    slope: Floats  # what moves by its covariance with the count moves so many times that, if the count stayed
-    sure: Floats  # and loses so many times the square of it in variance
-    inner: Floats  # where the count is, from the level, if it stayed
-    left: Floats  # the variance of that
-    part: Floats  # of the count's variance that is left
+    mean: Floats
+    deviation: Floats
 
 
 class Sums(NamedTuple):
@@ -71,201 +61,200 @@ class SlidingSums(Trusting):
         ways: Ways | None = None,
     ) -> None:
         self.ways = ways or all_ways()
-        super().__init__(bins, self.ways.prior, pooling=pooling)
+        super().__init__(bins, self.ways.prior, pooling=pooling, forgetting=SWITCHING)
         self._seasons, self._shrinking = seasons, shrinking and bins >= MANY
-        moves = self.ways.velocity[self.ways.trends]
-        shape, moving = (bins, len(self.ways.prior)), (bins, len(moves))
+        shape = bins, len(self.ways.prior)
         self.units = 0
-        self.level, self.variance = np.zeros((2, *shape))
-        self.velocity, self.mixed = np.zeros((2, *moving))  # the latter: its covariance with the level
-        self.velocity_variance = np.tile(FIRST_VELOCITY * moves, (bins, 1))
-        # of the sums of the last 0, 1, ... units: mean, variance, covariance with level and velocity
-        self.sums, self.spread, self.crossed = np.zeros((3, width + 1, *shape))
-        self.drifting = np.zeros((width + 1, *moving))
-        self.raw = np.zeros((width + 1, bins))  # the sums of the measurements themselves
-        self.differed, self.foretold = np.zeros((2, bins))  # squares: how far estimates are off these, and should be
+        self.level, self.total = np.zeros((2, *shape))  # the latter: of what is gathered
+        self.velocity = np.zeros((bins, len(self.ways.velocity[self.ways.trends])))
+        self.sums = np.zeros((width + 1, *shape))  # of the last 0, 1, ... units
+        self.known = Covariances(bins, width, self.ways)
+        self.gathered = np.zeros(bins, np.int64)  # of how many units
+        self.missed, self.stated = np.zeros((2, bins))  # the last reading of a bin: how far off, and by what is known
+        self.pull, self.odds = np.zeros(
+            (2, bins)
+        )  # what shrinkage adds to levels; how much better it foretells, in logs
         self.season, self.shrinkage = Season(bins, SEASON_MEMORY), Shrinkage(bins)
+        self.doubt = Doubt(bins, width)
 
     def update(self, measured: Floats) -> Sums:
-        """Take in the measurement of another unit."""
+        """Take in a reading of another unit, in every bin."""
+        self.advance()
+        everywhere = np.ones(len(measured), np.bool_)
+        return self.read(measured, np.ones_like(measured), everywhere, ~everywhere)
+
+    def advance(self) -> Forecast:
+        """A unit goes by. What is expected of its counts?"""
         if self.units:
             self._switch()
-            self._advance()
-        heard = self._hear(measured[:, np.newaxis])
-        self._turn(Heard(*(each[:, self.ways.trends] for each in heard)))
-        self._correct(heard)
-        self.trust(heard.evidence)
-        if self._seasons:
-            self.season.update(self.units, measured, 1.0)
-        self.units += 1
-        _join(self.raw, np.broadcast_to(measured, self.raw[1:].shape).copy())
-        return self._doubted(*self._estimate())
+            self.known.advance()
+            self.level[:, self.ways.trends] += DAMPING * self.velocity
+            self.velocity *= DAMPING
+            season = self.season.at(self.units) - self.season.at(self.units - 1)
+            self.level += self.ways.seasonal * season[:, np.newaxis]
+        likely = dominant(self.weights)
+        mean = mean_over_ways(self.level, likely)
+        variance = self.known.level + self.ways.around + np.square(self.level - mean)
+        return Forecast(mean[:, 0], np.sqrt(mean_over_ways(variance, likely)[:, 0]))
 
-    @property
-    def expected(self) -> Floats:
-        """Where the levels of all bins are."""
-        levels: Floats = _mean(self.level, dominant(self.weights))[:, 0]
-        return levels
+    def read(self, values: Floats, scale: Floats, read: Mask, alarmed: Mask) -> Sums:
+        """Take in readings of all that was gathered, this unit included, in bins that were ``read``.
+
+        Bins that were ``alarmed`` are read because this unit is far from what was expected of it.
+        """
+        self.known.join()
+        self.sums[1:] = self.sums[:-1] + self.level
+        self.total += self.level
+        self.gathered += 1
+        each = np.where(read, values / self.gathered, mean_over_ways(self.level, dominant(self.weights))[:, 0])
+        self.doubt.add(each, read & (self.gathered == 1))
+        if read.any():
+            self._take_in(slice(None) if read.all() else read, values, scale, alarmed)
+        if self._seasons:
+            self.season.update(self.units, each, 1.0)
+        self.units += 1
+        found, spread = self.doubt.checked(*self._estimate(), self.units)
+        return Sums(np.maximum(found, 0.0), np.sqrt(spread))
+
+    def lose(self, bins: Mask | slice = slice(None)) -> None:
+        """What was gathered in these bins will not be read."""
+        self.known.begin_anew(bins)
+        self.total[bins] = 0
+        self.gathered[bins] = 0
+
+    def _take_in(self, of: Mask | slice, values: Floats, scale: Floats, alarmed: Mask) -> None:
+        heard = self._hear(of, values[of, np.newaxis], scale[of, np.newaxis], alarmed[of, np.newaxis])
+        moved = self._correct_sums(of, heard)
+        self._turn(of, heard, moved)
+        self._correct_levels(of, heard)
+        self.lose(of)
+        self.trust(heard.evidence, of)
+
+    def _hear(self, of: Mask | slice, values: Floats, scale: Floats, alarmed: Mask) -> Heard:
+        surprise, variance, units = values - self.total[of], self.known.gathered[of], self.gathered[of, np.newaxis]
+        missed = self._compare(of, surprise, variance, NOISE * scale[:, 0] ** 2)
+        sudden = alarmed[:, 0] & (units[:, 0] > 1) & (np.abs(missed) > CERTAIN * scale[:, 0])  # all was calm before it
+        since = np.where(alarmed, 1.0, 2 / (units + 1))
+        return hear(surprise, variance, scale, self.ways.rates if self.units else NOTHING_KNOWN, sudden, since)
+
+    def _compare(self, of: Mask | slice, surprise: Floats, variance: Floats, noise: Floats) -> Floats:
+        """How far off the forecast was, and what was to be expected of that; and whether shrinkage would help it."""
+        likely = dominant(self.weights[of])
+        mean = mean_over_ways(surprise, likely)
+        stated = mean_over_ways(variance + np.square(surprise - mean), likely)[:, 0] + noise
+        missed: Floats = mean[:, 0]
+        self.missed[of], self.stated[of] = missed, stated
+        better = np.square(missed) - np.square(missed - self.gathered[of] * self.pull[of])
+        self.odds[of] = REMEMBERED * self.odds[of] + np.clip(better / (2 * stated), -TELLING, TELLING)
+        return missed
+
+    def _correct_sums(self, of: Mask | slice, heard: Heard) -> Floats:
+        """Mean, variance and covariance with levels over all three that may have happened."""
+        known, wild = self.known, heard.spiked + heard.jumped
+        shared, crossed, leaning = known.shared[1:, of], known.crossed[1:, of], known.leaning[of]
+        stay, stayed, jump = leaning * heard.slope, heard.stayed, heard.surprise * heard.since
+        level = stayed * stay + heard.jumped * jump
+        moved = stayed * heard.slope * shared + wild * heard.surprise
+        stays, leaves = heard.slope * shared - moved, heard.surprise - moved  # of each, from the mean of all
+        apart = known.sums[1:, of] - 2 * shared + known.gathered[of] + heard.noise
+        spread = stayed * (known.sums[1:, of] - heard.sure * np.square(shared) + np.square(stays))
+        known.sums[1:, of] = np.maximum(spread + wild * (apart + np.square(leaves)), 0)
+        together = stayed * (crossed - shared * leaning * heard.sure + stays * (stay - level))
+        together += heard.spiked * (crossed - leaning - leaves * level)
+        known.crossed[1:, of] = together + heard.jumped * (heard.noise * heard.since + leaves * (jump - level))
+        self.sums[1:, of] += moved
+        return moved
+
+    def _turn(self, of: Mask | slice, heard: Heard, moved: Floats) -> None:
+        """What the reading says of velocities. Neither spikes nor jumps say anything."""
+        known, trends = self.known, self.ways.trends
+        told, moved, turning = heard.of(trends), moved[..., trends], known.turning[of]
+        wild, leaning, shared = (
+            told.spiked + told.jumped,
+            known.leaning[of][:, trends],
+            known.shared[1:, of][..., trends],
+        )
+        turn, stay, jump = turning * told.slope, leaning * told.slope, told.surprise * told.since
+        velocity, level = told.stayed * turn, told.stayed * stay + told.jumped * jump
+        drifting, mixed, variance = known.drifting[1:, of], known.mixed[of], known.velocity[of]
+        stays, leaves = told.slope * shared - moved, told.surprise - moved
+        along = told.stayed * (drifting - shared * turning * told.sure + stays * (turn - velocity))
+        known.drifting[1:, of] = along + wild * (drifting - turning - leaves * velocity)
+        together = told.stayed * (mixed - leaning * turning * told.sure + (stay - level) * (turn - velocity))
+        together += told.spiked * (mixed + level * velocity)
+        known.mixed[of] = together - told.jumped * (jump - level) * velocity
+        left = told.stayed * (variance - np.square(turning) * told.sure + np.square(turn - velocity))
+        known.velocity[of] = left + wild * (variance + np.square(velocity))
+        self.velocity[of] += velocity
+
+    def _correct_levels(self, of: Mask | slice, heard: Heard) -> None:
+        known, variance, leaning = self.known, self.known.level[of], self.known.leaning[of]
+        stay, jump = leaning * heard.slope, heard.surprise * heard.since
+        level = heard.stayed * stay + heard.jumped * jump
+        left = heard.stayed * (variance - heard.sure * np.square(leaning) + np.square(stay - level))
+        left += heard.spiked * (variance + np.square(level))
+        anew = heard.noise * heard.since**2 + self.ways.around + known.earlier[of] + (1 - heard.since) * np.square(jump)
+        known.level[of] = left + heard.jumped * (anew + np.square(jump - level))
+        self.level[of] += level
 
     def _switch(self) -> None:
-        """A bin may begin to move in another way at any unit: what is new to a way begins from what all others know."""
-        likely, again = dominant(self.weights), FORGETTING * self.lent
-        new = again / ((1 - FORGETTING) * self.weights + again)
-        past, trends = self.sums[:-1], self.ways.trends
-        off, apart = self.level - _mean(self.level, likely), past - _mean(past, likely)
-        self._switch_velocities(likely[:, trends], new[:, trends], off[:, trends], apart[..., trends])
-        _blend(self.variance, new, likely, off, off)
-        _blend(self.crossed[:-1], new, likely, apart, off)
-        _blend(self.spread[:-1], new, likely, apart, apart)
-        self.level -= new * off
-        apart *= new
-        past -= apart
+        """A bin may begin to move in another way with any reading: a way begins from what all others know."""
+        idle = self.gathered == 0
+        of: Mask | slice = slice(None) if idle.all() else idle
+        known, trends, likely = self.known, self.ways.trends, dominant(self.weights[of])
+        again = SWITCHING * self.lent[of]
+        new = again / ((1 - SWITCHING) * self.weights[of] + again)
+        off = self.level[of] - mean_over_ways(self.level[of], likely)
+        apart = self.sums[:-1, of] - mean_over_ways(self.sums[:-1, of], likely)
+        self._switch_velocities(of, likely[:, trends], new[:, trends], off[:, trends], apart[..., trends])
+        known.level[of] = blend(known.level[of], new, likely, off, off)
+        known.crossed[:-1, of] = blend(known.crossed[:-1, of], new, likely, apart, off)
+        known.sums[:-1, of] = blend(known.sums[:-1, of], new, likely, apart, apart)
+        self.level[of] -= new * off
+        self.sums[:-1, of] -= new * apart
 
-    def _switch_velocities(self, likely: Floats, new: Floats, off: Floats, apart: Floats) -> None:
+    def _switch_velocities(self, of: Mask | slice, likely: Floats, new: Floats, off: Floats, apart: Floats) -> None:
         """A way without velocity lends one of 0, as uncertain as a first one."""
-        velocity, gained = _mean(self.velocity, likely), self.ways.velocity[self.ways.trends]
-        turned, without = self.velocity - velocity, 1 - likely.sum(axis=1, keepdims=True)
-        first = without * (velocity**2 + FIRST_VELOCITY * gained)
-        _blend(self.velocity_variance, new, likely, turned, turned, first)
-        _blend(self.mixed, new, likely, off, turned, velocity * _mean(off, likely))
-        _blend(self.drifting[:-1], new, likely, apart, turned, velocity * _mean(apart, likely))
-        self.velocity -= new * turned
-
-    def _advance(self) -> None:
-        """A unit goes by: levels become less certain, and those with a velocity or a season move."""
-        ways, trends = self.ways, self.ways.trends
-        self.variance += ways.level
-        self.variance[:, trends] += DAMPING * (2 * self.mixed + DAMPING * self.velocity_variance)
-        self.crossed[..., trends] += DAMPING * self.drifting
-        self.level[:, trends] += DAMPING * self.velocity
-        self.mixed = DAMPING * (self.mixed + DAMPING * self.velocity_variance)
-        self.velocity_variance = DAMPING**2 * self.velocity_variance + ways.velocity[trends]
-        self.velocity *= DAMPING
-        self.drifting *= DAMPING
-        season = self.season.at(self.units) - self.season.at(self.units - 1)
-        self.level += ways.seasonal * season[:, np.newaxis]
-
-    def _hear(self, measured: Floats) -> Heard:
-        surprise, whole = measured - self.level, self.variance + self.ways.around
-        found = posterior(surprise, whole, 1.0)
-        wild = _wild(surprise)
-        # nothing is known before the first measurement: it is a jump from nowhere
-        rates = self.ways.rates if self.units else np.array([[-np.inf], [-np.inf], [0.0]])
-        likely = np.stack([found.evidence, wild, wild]) + rates[:, np.newaxis]
-        most = likely.max(axis=0)
-        shares = np.exp(likely - most)
-        total = shares.sum(axis=0)
-        stayed, spiked, jumped = shares / total
-        part = found.variance / whole
-        slope, sure = found.mean / whole, (1 - part) / whole
-        evidence = most + np.log(total)
-        return Heard(evidence, surprise, stayed, spiked, jumped, slope, sure, found.mean, found.variance, part)
-
-    def _correct(self, heard: Heard) -> None:
-        """Mean, variance and covariance over all three that may have happened; the new unit joins every sum."""
-        _, surprise, stayed, spiked, jumped, slope, sure, inner, left, part = heard
-        variance, wild, apart, past = self.variance, spiked + jumped, surprise - inner, self.crossed[:-1]
-        level = stayed * variance * slope + jumped * surprise
-        stay, spike, jump = variance * slope - level, -level, surprise - level  # of each, from the mean of all
-        moved = past * (stayed * slope)
-        moved += self.level + inner + wild * apart
-        _join(self.sums, moved)
-        np.multiply(past, stayed * (wild * slope**2 - sure), out=moved)
-        moved += 2 * stayed * (part - wild * slope * apart)
-        moved *= past
-        moved += stayed * (wild * apart**2 + left) + NOISE * wild
-        _join(self.spread, moved)
-        np.multiply(past, stayed * (1 - variance * sure + slope * stay) + spiked, out=moved)
-        shared = apart * (spiked * spike + jumped * jump - wild * stay)
-        np.add(moved, stayed * (variance * part + shared) + NOISE * jumped, out=self.crossed[1:])
-        self.variance = stayed * (variance * (1 - variance * sure) + stay**2) + spiked * (variance + spike**2)
-        self.variance += jumped * (NOISE + self.ways.around + jump**2)
-        self.level += level
-
-    def _turn(self, heard: Heard) -> None:
-        """What the measurement says of velocities. Neither spikes nor jumps say anything."""
-        _, surprise, stayed, spiked, jumped, slope, sure, inner, _, part = heard
-        variance, wild = self.variance[:, self.ways.trends], spiked + jumped
-        turned = self.mixed * slope
-        level = variance * slope * (1 - stayed) - jumped * surprise
-        past = self.crossed[:-1, :, self.ways.trends]
-        new = stayed * (self.mixed * part - wild * (surprise - inner) * turned)
-        self.drifting[1:] = self.drifting[:-1] + past * (stayed * (wild * slope * turned - self.mixed * sure)) + new
-        self.velocity_variance += stayed * (wild * turned**2 - self.mixed**2 * sure)
-        self.velocity += stayed * turned
-        self.mixed = self.mixed * (stayed * (1 - variance * sure) + spiked) + stayed * level * turned
+        known, velocity = self.known, mean_over_ways(self.velocity[of], likely)
+        turned, without = self.velocity[of] - velocity, 1 - likely.sum(axis=1, keepdims=True)
+        first = without * (velocity**2 + FIRST_VELOCITY * self.ways.velocity[self.ways.trends])
+        beside, along = velocity * mean_over_ways(off, likely), velocity * mean_over_ways(apart, likely)
+        known.velocity[of] = blend(known.velocity[of], new, likely, turned, turned, first)
+        known.mixed[of] = blend(known.mixed[of], new, likely, off, turned, beside)
+        known.drifting[:-1, of] = blend(known.drifting[:-1, of], new, likely, apart, turned, along)
+        self.velocity[of] -= new * turned
 
     def _estimate(self) -> tuple[Floats, Floats]:
-        """Of all ways. What bins have in common says something about levels, and so about sums that go with them."""
-        likely, sums = dominant(self.weights), self.sums[-1]
-        mean = _mean(sums, likely)
+        """Of all ways. What bins have in common says something about levels, and so about sums that go with them.
+
+        A bin goes by that as far as it would have foretold its readings, and those of others.
+        """
+        likely, sums, known = dominant(self.weights), self.sums[-1], self.known
+        mean = mean_over_ways(sums, likely)
         apart = sums - mean
-        found, spread = mean[:, 0], _mean(self.spread[-1] + apart**2, likely)[:, 0]
+        found, spread = mean[:, 0], mean_over_ways(known.sums[-1] + apart**2, likely)[:, 0]
         if self._shrinking:
-            level = _mean(self.level, likely)
+            level = mean_over_ways(self.level, likely)
             off = self.level - level
-            variance = _mean(self.variance + off**2, likely)[:, 0]
-            along = _mean(self.crossed[-1] + off * apart, likely)[:, 0] / variance
+            variance = mean_over_ways(known.level + off**2, likely)[:, 0]
+            along = mean_over_ways(known.crossed[-1] + off * apart, likely)[:, 0] / variance
             self.shrinkage.fit(level[:, 0], np.sqrt(variance))
             better, deviation = self.shrinkage.improved(level[:, 0], np.sqrt(variance))
-            found = found + along * (better - level[:, 0])
-            spread = spread - along**2 * (variance - deviation**2)
+            self.pull = better - level[:, 0]
+            helps = 1 / (1 + np.exp(-(HELPS + self.odds + LENT * self.odds.mean())))
+            found = found + helps * along * self.pull
+            spread = spread - helps * along**2 * (variance - deviation**2)
         return found, np.maximum(spread, STILL)
-
-    def _doubted(self, found: Floats, spread: Floats) -> Sums:
-        """Lean on measurements where estimates are further from them than they would be, were they as good as they say.
-
-        An estimate that knows its variance is off its measurements by that of the noise, less its own.
-        """
-        noise, kept, apart = NOISE * min(self.units, len(self.raw) - 1), 1 - 1 / PROOF, self.raw[-1] - found
-        self.differed = kept * self.differed + apart**2
-        self.foretold = kept * self.foretold + np.maximum(noise - spread, STILL)
-        number = PROOF * (1 - kept**self.units)
-        allowed = 1 + DOUBT * np.sqrt(2 * (len(self.raw) - 1) / number)
-        share = np.maximum(1 - allowed * self.foretold / np.maximum(self.differed, STILL), 0.0)
-        share *= self.units > FEW * (len(self.raw) - 1)
-        error = np.maximum(spread, self.differed / number - noise + 2 * spread)
-        doubted = (1 - share) ** 2 * error + share**2 * noise + 2 * share * (1 - share) * spread
-        return Sums(np.maximum(found + share * apart, 0.0), np.sqrt(np.where(share > 0, doubted, spread)))
 
     def save(self) -> dict[str, Any]:
         """All that a restart must find again."""
-        kept = {name: getattr(self, name) for name in (*KEPT, *KEPT_OF_BINS)}
-        return kept | {"units": self.units, "season": self.season.save(), "shrinkage": self.shrinkage.save()}
+        kept = {name: getattr(self, name) for name in KEPT}
+        return kept | {name: getattr(self, name).save() for name in PARTS} | {"units": self.units}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Go on from there."""
-        for name in (*KEPT, *KEPT_OF_BINS):
+        for name in KEPT:
             setattr(self, name, np.array(saved[name]))
+        for name in PARTS:
+            getattr(self, name).load(saved[name])
         self.units = saved["units"]
-        self.season.load(saved["season"])
-        self.shrinkage.load(saved["shrinkage"])
-
-
-def _wild(surprise: Floats) -> Floats:
-    """The log density of a surprise of any size: powers of ten are about equally likely, and small ones are not."""
-    size, square = np.log1p(np.abs(surprise)), np.square(surprise)
-    density: Floats = 2 * np.log(square / (square + NEAR**2) + 1e-12) - size - 2 * np.log1p(size) - np.log(2)
-    return density
-
-
-def _join(sums: Floats, new: Floats) -> None:
-    """Every sum gets one unit longer, and the longest is forgotten."""
-    sums[1:] = np.add(sums[:-1], new, out=new)
-
-
-def _blend(kept: Floats, new: Floats, likely: Floats, one: Floats, other: Floats, rest: Floats | float = 0.0) -> None:
-    """A part of every covariance becomes that of all ways together, whose means are ``one`` and ``other`` apart."""
-    by = one * other
-    whole = _mean(kept, likely) + _mean(by, likely) + rest
-    by *= new
-    kept += by
-    kept *= 1 - new
-    np.multiply(new, whole, out=by)
-    kept += by
-
-
-def _mean(values: Floats, shares: Floats) -> Floats:
-    """Over ways, in every bin, as something that can be taken from each."""
-    mean: Floats = np.einsum("...bw,bw->...b", values, shares)[..., np.newaxis]
-    return mean

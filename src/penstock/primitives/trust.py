@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.types import Floats
+from penstock.types import Floats, Mask
 
 FORGETTING = 0.003  # of what is known about models, at every measurement
 OWN_PRIOR = 5.0  # bins that the prior counts for when bins are pooled
@@ -17,15 +17,15 @@ class Trusting:
     They lend each other what they have learnt about models, and each weighs its own evidence by that.
     """
 
-    def __init__(self, bins: int, prior: Floats, *, pooling: bool) -> None:
-        self._prior, self._pools = prior, pooling and bins > 1
+    def __init__(self, bins: int, prior: Floats, *, pooling: bool, forgetting: float = FORGETTING) -> None:
+        self._prior, self._pools, self._forgetting = prior, pooling and bins > 1, forgetting
         self.weights = np.tile(prior, (bins, 1))
         self.lent = self.weights.copy()  # the prior of each bin's models, as the other bins see it
 
-    def trust(self, evidence: Floats) -> None:
-        """Believe models by how likely each took a measurement to be, in logarithms."""
-        trusted = (1 - FORGETTING) * self.weights + FORGETTING * self.lent
-        self.weights = shares(trusted * np.exp(evidence - evidence.max(axis=1, keepdims=True)))
+    def trust(self, evidence: Floats, measured: Mask | slice = slice(None)) -> None:
+        """Believe models by how likely each took a measurement to be, in logarithms, in the bins that were measured."""
+        trusted = (1 - self._forgetting) * self.weights[measured] + self._forgetting * self.lent[measured]
+        self.weights[measured] = shares(trusted * np.exp(evidence - evidence.max(axis=1, keepdims=True)))
         if self._pools:
             others = self.weights.sum(axis=0) - self.weights
             lent = (OWN_PRIOR * self._prior + others) / (OWN_PRIOR + len(others) - 1)

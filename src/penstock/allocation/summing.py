@@ -1,0 +1,105 @@
+"""Sums of the last units, where every unit has all of epsilon: which bins are read when, and what is known of sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from penstock.allocation.collecting import Collected, Collector, Measure
+from penstock.allocation.gathering import FIRST, LENGTHS, Gathering, probes
+from penstock.curator import Curator
+from penstock.primitives.estimator import Estimate
+from penstock.primitives.sums import Forecast, SlidingSums, Sums
+from penstock.primitives.trust import dominant
+from penstock.types import Floats, Ints, Snapshot
+
+LONGEST = 1000  # units to sum over
+
+
+class Summing:
+    """Follows the sums of ``width`` units; with ``gathering``, bins that hardly move are read less often.
+
+    ``least`` is the least deviation that noise is taken to have. Of what is collected it keeps published values only.
+    """
+
+    def __init__(
+        self,
+        curator: Curator,
+        width: int,
+        least: float,
+        *,
+        gathering: bool,
+        pooling: bool,
+        seasons: bool,
+        shrinking: bool,
+    ) -> None:
+        bins = curator.bins
+        self._sums = SlidingSums(bins, width, pooling=pooling, seasons=seasons, shrinking=shrinking)
+        self._plan, self._gathers, self._least = Gathering(bins, width), gathering, least
+        self._collector = Collector(curator.pool(), curator.model.epsilon, curator.noise_sd, LENGTHS, probes(bins))
+        self._found = Sums(np.zeros(bins), np.zeros(bins))
+        self._scale = 1.0  # of the noise of a reading, in counts: levels and sums are kept in it
+        self._t = 0
+
+    @staticmethod
+    def numbers(width: int) -> int:
+        """How many are kept of every bin, about."""
+        return 200 * (width + 1) + 1000
+
+    @property
+    def lengths(self) -> Ints:
+        """For how many units each bin is gathered."""
+        return self._plan.lengths
+
+    def follow(self, snapshot: Snapshot, measure: Measure) -> Collected:
+        """Read what is to be read of this unit, learn from it, and plan for the next one."""
+        expected = self._expect(snapshot.t, self._collector.pool.size)
+        told = self._collector.collect(snapshot, measure, self.lengths, expected)
+        self._hear(told, np.maximum(told.noise_sd, self._least) / np.sqrt(2))
+        return told
+
+    def _expect(self, t: int, held: Ints) -> Forecast:
+        """What is expected of the counts of unit ``t``, if so many units before it are held in every bin.
+
+        Units that nobody measured are as they were expected to be, and what was gathered before them is lost.
+        """
+        nobody, nothing = np.zeros(len(held), np.bool_), np.zeros(len(held))
+        for _ in range(self._t + 1, t if self._t else 0):
+            self._sums.advance()
+            self._found = self._sums.read(nothing, nothing + 1, nobody, nobody)
+            self._sums.lose()
+        if self._t < t - 1 and held.any():
+            self._collector.pool.drop(held > 0)
+            held = np.zeros_like(held)
+        self._sums.lose(held == 0)
+        self._t = t
+        expected = self._sums.advance()
+        return Forecast(expected.mean * self._scale, expected.deviation * self._scale)
+
+    def _hear(self, told: Collected, scale: Floats) -> None:
+        """Take in what was read, with noise of these scales."""
+        sums, units = self._sums, self._sums.gathered + 1
+        if not sums.units:
+            self._scale = float(np.median(scale))
+        self._found = sums.read(told.values / self._scale, scale / self._scale, told.read, told.alarmed)
+        self._plan.learn(told.read & (sums.units > 1), sums.missed, sums.stated, units)
+        if self._gathers and sums.units >= FIRST:
+            self._plan.plan(dominant(sums.weights), sums.gathered == 0)
+
+    @property
+    def known(self) -> Estimate:
+        """What is known of the sum that ends with the last unit."""
+        mean, deviation = self._found.mean * self._scale, self._found.deviation * self._scale
+        spread = deviation * np.where(self.lengths > 1, self._plan.worse, 1.0)
+        return Estimate(mean, mean, deviation, spread)
+
+    def save(self) -> dict[str, Any]:
+        kept = {"found": list(self._found), "scale": self._scale, "t": self._t}
+        return kept | {"sums": self._sums.save(), "plan": self._plan.save()}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        self._sums.load(saved["sums"])
+        self._plan.load(saved["plan"])
+        self._found = Sums(*(np.array(each) for each in saved["found"]))
+        self._scale, self._t = saved["scale"], saved["t"]
