@@ -25,7 +25,7 @@ UNSEEN = 0.03  # of the square of what a probe does not see: that of a jump, in 
 FAR = 3.0  # deviations that a forecast is off if something sudden has happened
 REMEMBERED = 300  # units, of what was sudden
 RECENT = 25  # readings, by which forecasts are as good as they say or not
-LENT = 0.3  # of what was sudden in other bins
+LENT, LENDS = 0.3, 20.0  # of what was sudden in other bins, in the mean; of each so much at most: some always jump
 LONGEST = 60  # units of a sum: longer ones are planned for as if they were so long
 SETTLED = 120  # units of a table, after those in which it forgets how it began
 
@@ -74,7 +74,7 @@ class Gathering:
 
         That is what models expect, more where forecasts have been worse than they say, and what jumps would cost.
         """
-        lent = (self.sudden + LENT * self.sudden.mean(axis=0)) / (1 + LENT)
+        lent = (self.sudden + LENT * np.minimum(self.sudden, LENDS).mean(axis=0)) / (1 + LENT)
         expected = likely @ self._variance.T * np.where(LENGTHS > 1, self.worse[:, np.newaxis], 1.0)
         expected += LATE * (lent + (likely @ self._jumps)[:, np.newaxis] * np.square(self._seen))
         self.chosen = np.where(idle, expected.argmin(axis=1), self.chosen)
