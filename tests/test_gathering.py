@@ -69,7 +69,7 @@ def test_the_table_says_how_far_off_sums_are(level: float, length: int) -> None:
     ways, rng, units = all_ways(), np.random.default_rng(2), 3000
     number = int(np.argmax((ways.level == level) & (ways.around == 0.02) & (ways.seasonal == 0)))
     counts = 500 + np.cumsum(rng.normal(scale=math.sqrt(level), size=units)) + rng.normal(scale=0.14, size=units)
-    scale = 1 / (1 - probes(1)[LENGTHS == length].item())
+    scale = 1 / (1 - probes(1)[length == LENGTHS].item())
     sums = SlidingSums(1, WIDTH, seasons=False, ways=Ways.of([Way("walk", level, 0.02, 0.0, 0.0)]))
     none, off, gathered = np.zeros(1, np.bool_), [], 0.0
     for unit, count in enumerate(counts):
@@ -79,7 +79,7 @@ def test_the_table_says_how_far_off_sums_are(level: float, length: int) -> None:
         found = sums.read(np.array([gathered + rng.laplace(scale=scale)]), np.array([scale]), np.array([now]), none)
         gathered = 0.0 if now else gathered
         off.append(found.mean[0] - counts[max(unit - WIDTH + 1, 0) : unit + 1].sum())
-    expected = expected_variance(WIDTH, 1)[LENGTHS == length, number].item()
+    expected = expected_variance(WIDTH, 1)[length == LENGTHS, number].item()
     assert np.square(off[100:]).mean() == pytest.approx(expected, rel=0.2)
 
 
@@ -108,7 +108,7 @@ def test_a_bin_that_has_jumped_is_read_at_every_unit_for_a_while() -> None:
     plan.learn(everywhere, jump, stated, np.ones(1, np.int64))
     plan.plan(likely, everywhere)
     assert plan.lengths[0] == 1
-    for waited in range(5000):
+    for waited in range(5000):  # noqa: B007
         plan.learn(everywhere, calm, stated, np.ones(1, np.int64))
         plan.plan(likely, everywhere)
         if plan.lengths[0] > 1:
@@ -118,7 +118,7 @@ def test_a_bin_that_has_jumped_is_read_at_every_unit_for_a_while() -> None:
 
 def followed(counts: Ints, seed: int = 1, **options: object) -> tuple[Floats, Floats, list[ps.Release]]:
     """Errors of sums, those of summed plain releases, and all that was released."""
-    releases = published(ps.Auto(model=LAW, width=WIDTH, **options), counts, ps.SimulationNoise(seed))  # type: ignore[arg-type]
+    releases = published(ps.Auto(model=LAW, width=WIDTH, **options), counts, ps.SimulationNoise(seed))
     plain = published(ps.Baseline(model=LAW), counts, ps.SimulationNoise(seed))
     truth, summed = (
         np.cumsum(each, axis=0) - np.vstack([np.zeros_like(each[:WIDTH]), np.cumsum(each, axis=0)[:-WIDTH]])
