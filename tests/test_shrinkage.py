@@ -74,7 +74,8 @@ def test_medians_are_what_integration_finds(place: float, deviation: float) -> N
 
 
 def test_medians_of_counts_that_are_mostly_nothing_are_below_their_means() -> None:
-    mean, deviation = np.array([4.0, -1.0, 3000.0]), np.array([5.0, 5.0, 5.0])
+    mean, deviation = np.zeros(50), np.full(50, 5.0)
+    mean[:3] = 4.0, -1.0, 3000.0
     empty = Shrinkage(50)
     empty.fit(np.zeros(50), np.full(50, 5.0))
     medians, means = empty.medians(mean, deviation), empty.improved(mean, deviation)[0]
@@ -172,11 +173,52 @@ def test_medians_of_uncertain_counts_are_of_their_size(size: float, place: float
     assert median >= min(mean - 2 * deviation, 0.5 * mean)
 
 
+def followed(means: list[float], deviation: float, new: float) -> Shrinkage:
+    """A single bin that was estimated to be so large, one time after another."""
+    shrinkage = Shrinkage(1)
+    for mean in means:
+        shrinkage.fit(np.array([mean]), np.array([deviation]), new)
+    return shrinkage
+
+
+def test_a_bin_that_was_never_small_is_not_pulled_to_zero_by_one_estimate() -> None:
+    mean, deviation = np.array([300.0]), np.array([200.0])
+    known, unknown = followed([700.0, 900.0, 500.0, 600.0], 50.0, new=1.0), Shrinkage(1)
+    for each in (known, unknown):
+        each.fit(mean, deviation, 1.0)
+    assert unknown.medians(mean, deviation)[0] < 0.8 * mean[0]
+    assert known.medians(mean, deviation)[0] > 0.9 * mean[0]
+    assert known.improved(mean, deviation)[0][0] > unknown.improved(mean, deviation)[0][0]
+
+
+def test_what_was_usual_is_forgotten_when_a_bin_has_been_small_for_long() -> None:
+    was, deviation = followed([5000.0] * 10 + [20.0] * 60, 5.0, new=1.0), np.array([20.0])
+    never = followed([20.0] * 70, 5.0, new=1.0)
+    mean = np.array([30.0])
+    assert was.medians(mean, deviation)[0] == pytest.approx(never.medians(mean, deviation)[0], rel=0.02)
+
+
+def test_an_estimate_that_only_lasts_does_not_speak_for_itself() -> None:
+    """It was not estimated anew, and that it still is what it was makes it no surer."""
+    assert not followed([40.0] * 20, 20.0, new=0.0).usual.any()
+
+
+def test_bins_that_may_be_empty_stay_as_others_are() -> None:
+    """Their noise, which is new every time, is no size of their own."""
+    rng, shrinkage = np.random.default_rng(7), Shrinkage(200)
+    for _ in range(20):
+        mean, deviation = rng.laplace(0, 10 / np.sqrt(2), 200), np.full(200, 10.0)
+        shrinkage.fit(mean, deviation, 1.0)
+    assert shrinkage.usual.sum(axis=1).mean() < 0.2
+    assert shrinkage.medians(mean, deviation).mean() < 0.5
+
+
 def test_saved_and_loaded_it_says_the_same() -> None:
     rng = np.random.default_rng(5)
     mean, deviation = rng.exponential(5, 20), np.full(20, 3.0)
     one, other = Shrinkage(20), Shrinkage(20)
-    one.fit(mean, deviation)
+    for _ in range(2):
+        one.fit(mean, deviation, 0.5)
     before = other.improved(mean, deviation)[0]
     other.load(decode(encode(one.save())))
     np.testing.assert_array_equal(one.improved(mean, deviation), other.improved(mean, deviation))

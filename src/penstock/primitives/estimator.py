@@ -66,7 +66,7 @@ class Estimator:
     @staticmethod
     def numbers(window: int) -> int:
         """How many are kept of every bin, about."""
-        return 4 * dynamics(window).size + 400
+        return 4 * dynamics(window).size + 440
 
     def observe(self, t: int, measured: Floats, scale: Floats) -> None:
         """Take in a measurement of unit ``t`` with noise of these scales."""
@@ -83,7 +83,8 @@ class Estimator:
         self._t, self._scale = t, scale
         self._learn_season(t, measured, float(np.mean(scale) ** -2))
         if self._shrinkage:
-            self._shrinkage.fit(self._belief.mean, self._belief.deviation)
+            new = np.minimum(np.square(self._belief.deviation / scale) / 2, 1)  # what is left of the noise is its own
+            self._shrinkage.fit(self._belief.mean, self._belief.deviation, new)
 
     def at(self, t: int) -> Estimate:
         """What is known of unit ``t``, which is that of the last measurement or comes after it."""

@@ -1,7 +1,8 @@
-"""What is known of a bin from the others: most are small, or few are large, and none is below zero.
+"""What is known of a bin from the others, and from what it was: most are small, or few are large, none is below zero.
 
 The counts of all bins are taken for draws from a mixture of half-normals of all sizes, whose shares are fitted to the
-estimates; each estimate is then pulled towards what is common. It sees published values only.
+estimates; each estimate is then pulled towards what is common, or to what was usual in its own bin. It sees published
+values only.
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock.primitives.posterior import HALF_NORMAL, WIDE, erfcx
+from penstock.primitives.trust import shares
 from penstock.types import Floats, Mask
 
 SIZES = 4.0 ** np.arange(-4, 14)  # of the half-normals, in units of the noise that epsilon buys
 ROUNDS = 10  # of expectation and maximisation
 EXPECTED = 3.0  # bins that what is expected of them counts for
+COMMON = 1.0  # earlier estimates of a bin that what is common counts for
+FADING = 0.1  # of earlier ones, with each that owes them nothing
 LIKELY, RARER = 16.0, 0.5  # smaller sizes than this are less likely, by this power of them, if there is one bin only
 
 EDGES = np.concatenate([[0.0], 2.0 ** np.arange(-10, 28, 0.125)])  # of the cells in which medians are looked for
 LARGEST = SIZES[-1] / 8
 FAR = 6.0  # deviations above zero from where an estimate is its own median
 TINY = 1e-300
+KEPT = ("shares", "usual", "latest")
 
 
 class Parts(NamedTuple):
@@ -43,25 +48,38 @@ class Shrinkage:
         likely = np.minimum(SIZES / LIKELY, 1) ** (RARER / bins)
         self._expected = likely / likely.sum()
         self.shares = self._expected
+        self.usual = np.zeros((1, len(SIZES)))  # sizes that each bin was of before, in estimates; so far no bin's
+        self.latest = self.usual  # and now, as far as it is surely not empty
         self._fitted: tuple[Floats, Floats, Parts] | None = None  # often asked about next, and dear
 
-    def fit(self, mean: Floats, deviation: Floats) -> None:
-        """Learn the shares from estimates with these deviations."""
+    def fit(self, mean: Floats, deviation: Floats, new: Floats | float = 0.0) -> None:
+        """Learn the shares from estimates with these deviations.
+
+        So much of each is ``new``. The rest is the estimate before, which is not to count for itself: it is known to be
+        usual only as far as this one does without it.
+        """
+        renewed = np.broadcast_to(new, mean.shape)[:, np.newaxis]
+        self.usual = (1 - FADING * renewed) * self.usual + renewed * self.latest
         parts = _parts(mean, deviation)
         self._fitted, evidence = (mean, deviation, parts), parts.evidence
         likelihood = np.exp(evidence - evidence.max(axis=1, keepdims=True))
         for _ in range(ROUNDS):
-            belonging = likelihood * self.shares
-            belonging /= belonging.sum(axis=1, keepdims=True)
+            belonging = shares(likelihood * self._likely)
             self.shares = (belonging.sum(axis=0) + EXPECTED * self._expected) / (len(mean) + EXPECTED)
+        found, left = self.improved(mean, deviation)
+        self.latest = np.clip(found / left - 1, 0, 1)[:, np.newaxis] * belonging
+
+    @property
+    def _likely(self) -> Floats:
+        """How likely each size is in each bin, before its estimate is looked at."""
+        return shares(COMMON * self.shares + self.usual)
 
     def improved(self, mean: Floats, deviation: Floats) -> tuple[Floats, Floats]:
         """Better estimates, and their deviations."""
         known = self._fitted
         same = known is not None and known[0] is mean and known[1] is deviation
         parts = known[2] if known and same else _parts(mean, deviation)
-        belonging = np.exp(parts.evidence - parts.evidence.max(axis=1, keepdims=True)) * self.shares
-        belonging /= belonging.sum(axis=1, keepdims=True)
+        belonging = shares(np.exp(parts.evidence - parts.evidence.max(axis=1, keepdims=True)) * self._likely)
         found = (belonging * parts.mean).sum(axis=1)
         variance = (belonging * (parts.variance + np.square(parts.mean - found[:, np.newaxis]))).sum(axis=1)
         huge = _beyond(mean, deviation)
@@ -75,28 +93,31 @@ class Shrinkage:
         small = (mean < FAR * deviation) & ~_beyond(mean, deviation)
         found = np.maximum(mean, 0)
         if small.any():
-            found[small] = self._medians(mean[small, np.newaxis], deviation[small, np.newaxis] / np.sqrt(2))
+            scale = deviation[small, np.newaxis] / np.sqrt(2)
+            found[small] = _medians(mean[small, np.newaxis], scale, self._likely[small])
         return found
 
-    def _medians(self, mean: Floats, scale: Floats) -> Floats:
-        """By the posterior of every cell of a grid of sizes, which all bins share."""
-        away = (EDGES - mean) / scale
-        fading = np.exp(-np.abs(away)) / 2
-        below = np.diff(np.where(away < 0, fading, 1 - fading), axis=1)
-        mass = np.cumsum(below * (self.shares @ _densities()), axis=1)
-        half = mass[:, -1:] / 2
-        cell = (mass >= half).argmax(axis=1)[:, np.newaxis]
-        after = np.take_along_axis(mass, cell, axis=1)
-        before = np.where(cell > 0, np.take_along_axis(mass, np.maximum(cell - 1, 0), axis=1), 0.0)
-        part = (half - before) / np.maximum(after - before, TINY)
-        medians: Floats = (EDGES[cell] + part * (EDGES[cell + 1] - EDGES[cell]))[:, 0]
-        return medians
-
     def save(self) -> dict[str, Any]:
-        return {"shares": self.shares}
+        return {name: getattr(self, name) for name in KEPT}
 
     def load(self, saved: dict[str, Any]) -> None:
-        self.shares = np.array(saved["shares"])
+        for name in KEPT:
+            setattr(self, name, np.array(saved[name]))
+
+
+def _medians(mean: Floats, scale: Floats, likely: Floats) -> Floats:
+    """By the posterior of every cell of a grid of counts; each bin has sizes that are likely."""
+    away = (EDGES - mean) / scale
+    fading = np.exp(-np.abs(away)) / 2
+    below = np.diff(np.where(away < 0, fading, 1 - fading), axis=1)
+    mass = np.cumsum(below * (likely @ _densities()), axis=1)
+    half = mass[:, -1:] / 2
+    cell = (mass >= half).argmax(axis=1)[:, np.newaxis]
+    after = np.take_along_axis(mass, cell, axis=1)
+    before = np.where(cell > 0, np.take_along_axis(mass, np.maximum(cell - 1, 0), axis=1), 0.0)
+    part = (half - before) / np.maximum(after - before, TINY)
+    medians: Floats = (EDGES[cell] + part * (EDGES[cell + 1] - EDGES[cell]))[:, 0]
+    return medians
 
 
 def _beyond(mean: Floats, deviation: Floats) -> Mask:
