@@ -47,12 +47,21 @@ def test_many_bins_go_by_their_mean_and_not_by_the_luck_of_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "bins", "good"), [(2000, 1, ALONE[400]), (30_000, 1, ALONE[1200]), (10_000, 5, TOGETHER[150])]
+    ("count", "bins", "good"), [(4000, 1, ALONE[400]), (30_000, 1, ALONE[1200]), (10_000, 5, TOGETHER[150])]
 )
 def test_what_is_large_is_seen_twice_before_a_good_look(count: int, bins: int, good: float) -> None:
+    """How large it is, is seen with the noise of a small look."""
     begun = np.array([parts(run(still(count, units=2, bins=bins), seed=seed)) for seed in range(9)])
     assert begun[:, 0] == pytest.approx(PROBE)
-    assert np.median(begun[:, 1]) == pytest.approx(PROBE + good)
+    assert np.median(begun[:, 1]) == pytest.approx(PROBE + good, abs=0.02)
+
+
+def test_the_larger_a_count_is_the_less_a_good_look_takes() -> None:
+    taken = [
+        np.median([parts(run(still(count, units=2), seed=seed))[1] for seed in range(9)])
+        for count in (1000, 4000, 9000)
+    ]
+    assert taken[0] > taken[1] + 0.04 > taken[2] + 0.08
 
 
 def test_what_leaps_gets_no_good_look() -> None:
@@ -63,7 +72,7 @@ def test_what_leaps_gets_no_good_look() -> None:
 def test_a_good_look_takes_the_place_of_the_small_one() -> None:
     """The release has the noise and the interval of the good look alone."""
     small, good = run(still(2000, units=2), seed=2)
-    assert good.noise_sd[0] == pytest.approx(np.sqrt(2) / (0.1 * ALONE[400]), rel=0.01)
+    assert good.noise_sd[0] == pytest.approx(np.sqrt(2) / (0.1 * (parts([good])[0] - PROBE)), rel=0.01)
     assert small.low is not None
     assert small.high is not None
     assert good.low is not None

@@ -100,10 +100,10 @@ def probes(bins: int) -> Floats:
 def expected_variance(width: int, bins: int) -> Floats:
     """Of a sum of so many units, in the mean over time, by length of groups and way to move: as if noise were normal.
 
-    >>> expected_variance(15, bins=1)[:3, [0, 12]].round(1)  # standing still, and a walk with steps of 5 noise scales
-    array([[ 0.9, 29.8],
-           [ 0.6, 58.8],
-           [ 0.5, 169. ]])
+    >>> expected_variance(15, bins=1)[:3, [0, 14]].round(1)  # standing still, and a walk with steps of 3 noise scales
+    array([[ 3.7, 29.7],
+           [ 2.3, 24.7],
+           [ 1.8, 44.4]])
     """
     ways = all_ways()
     known, gathered = Covariances(len(LENGTHS), width, ways), np.zeros(len(LENGTHS), np.int64)
