@@ -20,8 +20,15 @@ def only(level: float, around: float, *, spikes: float = 0.0, jumps: float = 0.0
     return Ways.of([Way("trend" if velocity else "walk", level, around, spikes, jumps, velocity)])
 
 
+def update(estimator: SlidingSums, measured: Floats) -> Sums:
+    """A reading of a unit in every bin."""
+    estimator.advance()
+    everywhere = np.ones(len(measured), np.bool_)
+    return estimator.read(measured, np.ones_like(measured), everywhere, ~everywhere)
+
+
 def run(estimator: SlidingSums, measured: Floats) -> Sums:
-    found = [estimator.update(row) for row in measured]
+    found = [update(estimator, row) for row in measured]
     return Sums(np.array([each.mean for each in found]), np.array([each.deviation for each in found]))
 
 

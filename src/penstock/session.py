@@ -80,10 +80,13 @@ class Session:
         )
         player = Player(entry.answers, attrgetter("verb"), otherwise)
         self._answers = partial(_without_secrets, player, otherwise)
-        if self.mechanism.model.is_over(entry.t):
-            release = self.pass_over(self.blank(entry.t))
-        else:
-            release = self.step(self.blank(entry.t, entry.label))
+        try:
+            over = self.mechanism.model.is_over(entry.t)
+            release = self.pass_over(self.blank(entry.t)) if over else self.step(self.blank(entry.t, entry.label))
+        except PenstockError:
+            raise
+        except (LookupError, TypeError, ValueError) as fault:  # answers to other questions than it asks
+            raise otherwise from fault
         self.source = entry.whole(self.source)
         told = (release.charged, self.facts) == (entry.charged, entry.facts) and not player.tape
         if not told or not np.array_equal(release.values, self.source.values):

@@ -79,6 +79,10 @@ class Gathering:
         expected += LATE * (lent + (likely @ self._jumps)[:, np.newaxis] * np.square(self._seen))
         self.chosen = np.where(idle, expected.argmin(axis=1), self.chosen)
 
+    def give_up(self, bins: Mask) -> None:
+        """What was gathered in these bins is lost: they are read at once, and then planned for anew."""
+        self.chosen = np.where(bins, 0, self.chosen)
+
     def save(self) -> dict[str, Any]:
         return {"chosen": self.chosen, "sudden": self.sudden, "missed": self.missed, "stated": self.stated}
 

@@ -10,6 +10,7 @@ from penstock.allocation.collecting import Collected, Collector, Measure
 from penstock.allocation.gathering import FIRST, LENGTHS, Gathering, probes
 from penstock.curator import Curator
 from penstock.primitives.estimator import Estimate
+from penstock.primitives.pool import LARGEST_MEMBER
 from penstock.primitives.sums import Forecast, SlidingSums, Sums
 from penstock.primitives.trust import dominant
 from penstock.types import Floats, Ints, Snapshot
@@ -54,28 +55,34 @@ class Summing:
 
     def follow(self, snapshot: Snapshot, measure: Measure) -> Collected:
         """Read what is to be read of this unit, learn from it, and plan for the next one."""
-        expected = self._expect(snapshot.t, self._collector.pool.size)
-        told = self._collector.collect(snapshot, measure, self.lengths, expected)
+        held = self._held(snapshot.t)
+        expected = self._sums.advance()
+        expected = Forecast(expected.mean * self._scale, expected.deviation * self._scale)
+        lengths = np.where(
+            (held == 0) & (expected.mean > LARGEST_MEMBER / 2), 1, self.lengths
+        )  # which a pool would cut
+        told = self._collector.collect(snapshot, measure, lengths, expected)
         self._hear(told, np.maximum(told.noise_sd, self._least) / np.sqrt(2))
+        self._t = snapshot.t
         return told
 
-    def _expect(self, t: int, held: Ints) -> Forecast:
-        """What is expected of the counts of unit ``t``, if so many units before it are held in every bin.
+    def _held(self, t: int) -> Ints:
+        """How many units are held in every bin before unit ``t``.
 
-        Units that nobody measured are as they were expected to be, and what was gathered before them is lost.
+        Units that nobody measured are as they were expected to be, and what was gathered before them is lost. Bins that
+        have lost something are read at once: gaps may come again before a group is full.
         """
-        nobody, nothing = np.zeros(len(held), np.bool_), np.zeros(len(held))
-        for _ in range(self._t + 1, t if self._t else 0):
-            self._sums.advance()
-            self._found = self._sums.read(nothing, nothing + 1, nobody, nobody)
-            self._sums.lose()
-        if self._t < t - 1 and held.any():
+        held, gap = self._collector.pool.size, 0 < self._t < t - 1
+        if gap and held.any():
             self._collector.pool.drop(held > 0)
-            held = np.zeros_like(held)
+        self._plan.give_up((self._sums.gathered > 0) & (gap | (held == 0)))
         self._sums.lose(held == 0)
-        self._t = t
-        expected = self._sums.advance()
-        return Forecast(expected.mean * self._scale, expected.deviation * self._scale)
+        while gap and self._t < t - 1:
+            self._t += 1
+            self._sums.advance()
+            self._found = self._sums.miss()
+            self._sums.lose()
+        return self._collector.pool.size
 
     def _hear(self, told: Collected, scale: Floats) -> None:
         """Take in what was read, with noise of these scales."""

@@ -94,8 +94,6 @@ class Auto(Mechanism):
 
     def summed(self, snapshot: Snapshot, sums: summing.Summing) -> Release:
         """Every unit has all of epsilon. Bins that hardly move are gathered for a while, and read together."""
-        if not self.curator.can(publish=self.model.epsilon):  # it can, unless a crash has taken it
-            return self.republish(snapshot)
         told = sums.follow(snapshot, self.measured)
         noise_sd = np.where(told.read, told.noise_sd, self.last.noise_sd)
         return self.estimate(snapshot, sums.known, noise_sd, told.kinds)

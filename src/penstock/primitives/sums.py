@@ -77,12 +77,6 @@ class SlidingSums(Trusting):
         self.season, self.shrinkage = Season(bins, SEASON_MEMORY), Shrinkage(bins)
         self.doubt = Doubt(bins, width)
 
-    def update(self, measured: Floats) -> Sums:
-        """Take in a reading of another unit, in every bin."""
-        self.advance()
-        everywhere = np.ones(len(measured), np.bool_)
-        return self.read(measured, np.ones_like(measured), everywhere, ~everywhere)
-
     def advance(self) -> Forecast:
         """A unit goes by. What is expected of its counts?"""
         if self.units:
@@ -115,6 +109,11 @@ class SlidingSums(Trusting):
         self.units += 1
         found, spread = self.doubt.checked(*self._estimate(), self.units)
         return Sums(np.maximum(found, 0.0), np.sqrt(spread))
+
+    def miss(self) -> Sums:
+        """Nothing was read of this unit."""
+        nowhere = np.zeros(len(self.level), np.bool_)
+        return self.read(np.zeros(len(nowhere)), np.ones(len(nowhere)), nowhere, nowhere)
 
     def lose(self, bins: Mask | slice = slice(None)) -> None:
         """What was gathered in these bins will not be read."""
@@ -238,9 +237,10 @@ class SlidingSums(Trusting):
             off = self.level - level
             variance = mean_over_ways(known.level + off**2, likely)[:, 0]
             along = mean_over_ways(known.crossed[-1] + off * apart, likely)[:, 0] / variance
-            self.shrinkage.fit(level[:, 0], np.sqrt(variance))
-            better, deviation = self.shrinkage.improved(level[:, 0], np.sqrt(variance))
-            self.pull = better - level[:, 0]
+            believed, doubts = level[:, 0], np.sqrt(variance)
+            self.shrinkage.fit(believed, doubts)
+            better, deviation = self.shrinkage.improved(believed, doubts)
+            self.pull = better - believed
             helps = 1 / (1 + np.exp(-(HELPS + self.odds + LENT * self.odds.mean())))
             found = found + helps * along * self.pull
             spread = spread - helps * along**2 * (variance - deviation**2)
