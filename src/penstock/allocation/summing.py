@@ -58,9 +58,8 @@ class Summing:
         held = self._held(snapshot.t)
         expected = self._sums.advance()
         expected = Forecast(expected.mean * self._scale, expected.deviation * self._scale)
-        lengths = np.where(
-            (held == 0) & (expected.mean > LARGEST_MEMBER / 2), 1, self.lengths
-        )  # which a pool would cut
+        # a pool would cut what is larger
+        lengths = np.where((held == 0) & (expected.mean > LARGEST_MEMBER / 2), 1, self.lengths)
         told = self._collector.collect(snapshot, measure, lengths, expected)
         self._hear(told, np.maximum(told.noise_sd, self._least) / np.sqrt(2))
         self._t = snapshot.t
