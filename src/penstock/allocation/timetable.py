@@ -54,7 +54,7 @@ class Timetable:
         self.due = 1  # the unit of the next release
         self.begun = 0  # the unit of the first one
         self.settled = bool(pace) or model.window <= PROBES  # whether there was a good look, or there need not be one
-        self.size = SMALL  # of counts when they were first seen, in the mean
+        self.size = SMALL  # of counts before there was a good look, in the mean
         self.stirred = 0  # the last unit that was far from what had been believed of it
         self.asked = 0  # the last unit that the watch was asked about
 
@@ -163,7 +163,7 @@ class Timetable:
         """
         importance = np.maximum(levels * self.unit, 1) ** (-0.5 if self._relative else 0.0)
         self._pacing.update(self.age(t), weights, levels, importance)
-        if not self.releases:
+        if not self.settled:
             self.size = max(float(levels.mean()), min(self._good))
 
     def spend(self, t: int, e: Epsilon) -> None:

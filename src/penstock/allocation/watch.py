@@ -17,9 +17,10 @@ from penstock.epsilon import NANO, Epsilon
 from penstock.models import PrivacyModel
 from penstock.primitives.dynamics import Dynamics
 from penstock.primitives.estimator import Estimate
+from penstock.primitives.reading import Reading
 from penstock.primitives.segment import Segment, SegmentPlan, Verdict
 from penstock.queries import LargestDistance
-from penstock.types import Floats, Ints, Snapshot
+from penstock.types import Floats, Snapshot
 
 THRESHOLD, COMPARISON, LOOKS = 0.01, 0.012, 0.045  # parts of epsilon: of a run, twice of a yes, of releases after it
 SURE = 8.0  # scales of a comparison's noise, beside which there is that of the threshold: a false alarm in 20 windows
@@ -136,7 +137,7 @@ class Experience:
         self.yeses, self.windows = saved["yeses"], saved["windows"]
 
 
-def surprised(values: Ints, believed: Estimate, noise_sd: Floats) -> bool:
+def surprised(seen: Reading, believed: Estimate) -> bool:
     """Whether a release is away from what was believed by far more than its noise and doubts account for."""
-    expected = np.hypot(believed.spread, noise_sd)
-    return bool(np.abs(values - believed.mean).mean() > SURPRISE * expected.mean())
+    expected = np.hypot(believed.spread, seen.noise_sd)
+    return bool(np.abs(seen.values - believed.mean).mean() > SURPRISE * expected.mean())

@@ -13,6 +13,7 @@ from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import from_one_to
 from penstock.primitives.estimator import Estimate, Estimator
+from penstock.primitives.reading import Reading
 from penstock.types import Floats, Ints, Kind, Release, Snapshot
 
 MOST_NUMBERS = 100_000_000  # in a state: a store takes a billion bytes at once
@@ -116,26 +117,29 @@ class Auto(Mechanism):
         return look if yes else timetable.NOTHING
 
     def look(self, snapshot: Snapshot, e: Epsilon) -> Floats:
-        """Measure; at first a small look may say that a good one is worth its price at once, which takes its place."""
+        """Measure; at first a small look may say that a good one is worth its price at once: then both count as one."""
         before = self.estimator if self.plan.settled else deepcopy(self.estimator)
-        noise_sd, better = self.measure(snapshot, e), self.plan.better(self.free(snapshot.t))
+        seen = self.measure(snapshot, e)
+        self.learn(snapshot.t, seen, e)
+        better = self.plan.better(self.free(snapshot.t))
         if self.plan.tells(better) and self.curator.can(publish=better):
-            self.estimator = before
-            noise_sd = self.measure(snapshot, better)
-        return noise_sd
+            self.estimator, seen = before, seen.joined(self.measure(snapshot, better))
+            self.learn(snapshot.t, seen, better)
+        return seen.noise_sd
 
-    def measure(self, snapshot: Snapshot, e: Epsilon) -> Floats:
-        """Ask, learn, and plan the next release. The noise of the answer is returned."""
-        (values, _, spread), t, plan = self.measured(snapshot, e), snapshot.t, self.plan
-        noise_sd: Floats = np.full(self.curator.bins, spread, np.float64)
-        if plan.at_rest and watch.surprised(values, self.known(t), noise_sd):
-            plan.stirred = t
-        plan.begun = plan.begun or t
-        scale = np.maximum(noise_sd, plan.least_sd) / np.sqrt(2)
-        self.estimator.observe(plan.age(t), values / plan.unit, scale / plan.unit)
-        plan.learn(t, self.estimator.weights, self.estimator.levels)
-        plan.spend(t, e)
-        return noise_sd
+    def measure(self, snapshot: Snapshot, e: Epsilon) -> Reading:
+        """Ask for all counts."""
+        measured = self.measured(snapshot, e)
+        return Reading.of(measured.values, measured.noise_sd)
+
+    def learn(self, t: int, seen: Reading, e: Epsilon) -> None:
+        """Take in what was seen of a unit for so much, and plan the next release."""
+        if self.plan.at_rest and watch.surprised(seen, self.known(t)):
+            self.plan.stirred = t
+        self.plan.begun = self.plan.begun or t
+        self.estimator.observe(self.plan.age(t), *seen.scaled(self.plan.unit, self.plan.least_sd))
+        self.plan.learn(t, self.estimator.weights, self.estimator.levels)
+        self.plan.spend(t, e)
 
     def known(self, t: int) -> Estimate:
         """What is known of a unit, in counts."""
@@ -143,5 +147,4 @@ class Auto(Mechanism):
 
     def estimate(self, snapshot: Snapshot, found: Estimate, noise_sd: Floats, kind: Kind | Ints) -> Release:
         """What is known of this unit, and between what its counts lie."""
-        values = np.maximum(found.made_for(self.objective), 0)
-        return self.released(snapshot, values, kind, noise_sd, found.interval)
+        return self.released(snapshot, np.maximum(found.made_for(self.objective), 0), kind, noise_sd, found.interval)

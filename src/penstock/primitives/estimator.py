@@ -66,7 +66,7 @@ class Estimator:
     @staticmethod
     def numbers(window: int) -> int:
         """How many are kept of every bin, about."""
-        return 4 * dynamics(window).size + 440
+        return 4 * dynamics(window).size + 460
 
     def observe(self, t: int, measured: Floats, scale: Floats) -> None:
         """Take in a measurement of unit ``t`` with noise of these scales."""

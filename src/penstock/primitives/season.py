@@ -1,7 +1,7 @@
 """Cycles of public periods (a day, a week, a year), fitted to measurements of all bins. It sees published values only.
 
 Every period has its own least-squares fit of a few waves, which forgets slowly. The one that foretold measurements best
-so far is the season; before any has had time to prove itself, there is none.
+so far is the season, if it did so better than their mean would have; before any has proven itself, there is none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ CYCLES = 1.7  # of a period before its fit is used
 SPARE = 1.5  # measurements for every number that is fitted
 KEPT_LOSS = 0.98  # of how wrong a fit was, at every measurement
 PROVEN = 4.5  # forecasts, at least, before a period can be the season
-BETTER = 0.95  # of the season's loss that another one must have to take its place
+BETTER = 0.95  # of what the season misses, or the mean if there is none, that another must miss to take its place
+TINY = 1e-9  # so that a stream that is its mean does not divide by nothing
 RIDGE = 0.1  # of a measurement: what pulls waves to 0, and fine ones by their rank squared
 
 
@@ -35,11 +36,12 @@ class Season:
         self._used = (waves > 0) & (waves <= PERIODS[:, np.newaxis] / 2)
         self._turns = np.where(self._used, waves, 0) * 2 * np.pi / PERIODS[:, np.newaxis]
         self._size = 1 + 2 * self._used.sum(axis=1)
-        self._memory = 6.0 * PERIODS + 3.0 * window
+        self._memory, self._mean_memory = 6.0 * PERIODS + 3.0 * window, 3.0 * window
         terms = self._turns.shape[1] * 2 + 1
         self.products = np.zeros((len(PERIODS), terms, terms))
         self.moments, self.fits = np.zeros((2, len(PERIODS), terms, bins))
-        self.losses, self.forecasts = np.zeros((2, len(PERIODS)))
+        self.losses, self.plain, self.forecasts = np.zeros((3, len(PERIODS)))  # of fits, and of the mean meanwhile
+        self.mean, self.mass = np.zeros(bins), 0.0  # of measurements, and what they weigh
         self.fitted = np.zeros(len(PERIODS), np.bool_)
         self.chosen, self.releases, self.last = -1, 0, 0
         self.weight = 0.0  # of the last measurement
@@ -67,6 +69,8 @@ class Season:
         kept = np.exp(-(t - self.last) / self._memory)[:, np.newaxis, np.newaxis]
         self.products = kept * self.products + weight * basis[:, :, np.newaxis] * basis[:, np.newaxis, :]
         self.moments = kept * self.moments + weight * basis[:, :, np.newaxis] * measured
+        self.mass = math.exp(-(t - self.last) / self._mean_memory) * self.mass + weight
+        self.mean = self.mean + weight / self.mass * (measured - self.mean)
         self.releases, self.last, self.weight = self.releases + 1, t, weight
         ripe = (t >= CYCLES * PERIODS) & (self.releases >= SPARE * self._size)
         if ripe.any():
@@ -74,16 +78,23 @@ class Season:
             self.fitted |= ripe
 
     def _judge(self, basis: Floats, measured: Floats) -> None:
-        """How far every fit is off this time, and which is the season by now."""
+        """How far every fit is off this time, beside the mean, and which is the season by now.
+
+        What cannot do better than the mean is noise: a wave can be laid through that as well.
+        """
         if not self.fitted.any():
             return
         off = np.abs(measured - np.einsum("pk,pkb->pb", basis, self.fits)).sum(axis=1)
+        plain = np.abs(measured - self.mean).sum()
         self.losses = np.where(self.fitted, KEPT_LOSS * self.losses + off, 0.0)
+        self.plain = np.where(self.fitted, KEPT_LOSS * self.plain + plain, 0.0)
         self.forecasts = np.where(self.fitted, KEPT_LOSS * self.forecasts + 1, 0.0)
-        mean = np.where(self.forecasts > PROVEN, self.losses / np.maximum(self.forecasts, 1), np.inf)
-        best = int(mean.argmin())
-        if np.isfinite(mean[best]) and (self.chosen < 0 or mean[best] < BETTER * mean[self.chosen]):
+        missed = np.where(self.forecasts > PROVEN, self.losses / np.maximum(self.plain, TINY), np.inf)
+        best, usual = int(missed.argmin()), float(missed[self.chosen]) if self.chosen >= 0 else 1.0
+        if missed[best] < BETTER * usual:
             self.chosen = best
+        elif usual > 1:
+            self.chosen = -1
 
     def _basis(self, t: int) -> Floats:
         angles = self._turns * t
@@ -109,4 +120,5 @@ class Season:
             setattr(self, name, np.array(value) if isinstance(value, np.ndarray) else value)
 
 
-KEPT = ("products", "moments", "fits", "losses", "forecasts", "fitted", "chosen", "releases", "last", "weight")
+FITS = ("products", "moments", "fits", "losses", "plain", "forecasts", "fitted", "mean")
+KEPT = (*FITS, "mass", "chosen", "releases", "last", "weight")

@@ -18,7 +18,7 @@ from penstock.types import Floats, Mask
 
 SIZES = 4.0 ** np.arange(-4, 14)  # of the half-normals, in units of the noise that epsilon buys
 ROUNDS = 10  # of expectation and maximisation
-EXPECTED = 3.0  # bins that what is expected of them counts for
+EXPECTED = 1.0  # bins that what is expected of them counts for
 COMMON = 1.0  # earlier estimates of a bin that what is common counts for
 FADING = 0.1  # of earlier ones, with each that owes them nothing
 LIKELY, RARER = 16.0, 0.5  # smaller sizes than this are less likely, by this power of them, if there is one bin only
@@ -47,13 +47,13 @@ class Shrinkage:
     def __init__(self, bins: int) -> None:
         likely = np.minimum(SIZES / LIKELY, 1) ** (RARER / bins)
         self._expected = likely / likely.sum()
-        self.shares = self._expected
+        self.shares = np.tile(self._expected, (bins, 1))  # of each size, as the other bins have it
         self.usual = np.zeros((1, len(SIZES)))  # sizes that each bin was of before, in estimates; so far no bin's
         self.latest = self.usual  # and now, as far as it is surely not empty
         self._fitted: tuple[Floats, Floats, Parts] | None = None  # often asked about next, and dear
 
     def fit(self, mean: Floats, deviation: Floats, new: Floats | float = 0.0) -> None:
-        """Learn the shares from estimates with these deviations.
+        """Learn the shares from estimates with these deviations. For none of them its own estimate bears witness.
 
         So much of each is ``new``. The rest is the estimate before, which is not to count for itself: it is known to be
         usual only as far as this one does without it.
@@ -65,7 +65,8 @@ class Shrinkage:
         likelihood = np.exp(evidence - evidence.max(axis=1, keepdims=True))
         for _ in range(ROUNDS):
             belonging = shares(likelihood * self._likely)
-            self.shares = (belonging.sum(axis=0) + EXPECTED * self._expected) / (len(mean) + EXPECTED)
+            others = belonging.sum(axis=0) - belonging
+            self.shares = (others + EXPECTED * self._expected) / (len(mean) - 1 + EXPECTED)
         found, left = self.improved(mean, deviation)
         self.latest = np.clip(found / left - 1, 0, 1)[:, np.newaxis] * belonging
 
