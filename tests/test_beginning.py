@@ -69,10 +69,24 @@ def test_what_leaps_gets_no_good_look() -> None:
     assert max(parts(run(counts))) == pytest.approx(PROBE)
 
 
-def test_a_good_look_takes_the_place_of_the_small_one() -> None:
-    """The release has the noise and the interval of the good look alone."""
+def test_a_small_count_that_was_first_taken_for_a_large_one_is_looked_at_well_then() -> None:
+    """By the luck of its first look; how large it is goes by both, so that it gets more than a count of sixty would."""
+    begun = np.array([parts(run(still(20, units=2), seed=seed)) for seed in range(60)])
+    unlucky = begun[begun[:, 0] < 2 * PROBE, 1]
+    assert 3 < len(unlucky) < 30
+    assert np.median(unlucky) > PROBE + 1.25 * ALONE[SMALL]
+
+
+def test_a_good_look_and_the_small_one_before_it_are_one() -> None:
+    """The release has the noise of their mean, in which each weighs by the square of what it took."""
+    _, good = run(still(12_000, units=2), seed=2)
+    took = parts([good])[0] - PROBE
+    assert 2 * PROBE < took < 4 * PROBE
+    assert good.noise_sd[0] == pytest.approx(np.sqrt(2) / (0.1 * np.hypot(took, PROBE)), rel=0.002)
+
+
+def test_the_interval_of_a_good_look_is_narrow() -> None:
     small, good = run(still(2000, units=2), seed=2)
-    assert good.noise_sd[0] == pytest.approx(np.sqrt(2) / (0.1 * (parts([good])[0] - PROBE)), rel=0.01)
     assert small.low is not None
     assert small.high is not None
     assert good.low is not None

@@ -1,12 +1,13 @@
 """Work that processes share: in order, and over when it is told to be."""
 
+import os
 import signal
 import threading
 from contextlib import suppress
 
 import pytest
 
-from penstock.bench.processes import ended, spread
+from penstock.bench.processes import THREADS, ended, spread
 
 
 def doubled(number: int) -> int:
@@ -65,3 +66,11 @@ def test_threads_can_work_too() -> None:
     thread.start()
     thread.join()
     assert found == [2, 4]
+
+
+def test_processes_do_linear_algebra_in_one_thread_unless_somebody_says_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in THREADS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(THREADS[1], "3")
+    assert list(spread(os.getenv, THREADS, workers=2)) == ["1", "3", "1"]
+    assert [os.getenv(name) for name in THREADS] == [None, "3", None]

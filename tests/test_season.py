@@ -86,6 +86,23 @@ def test_of_noise_alone_no_season_is_made_that_would_do_harm(seed: int) -> None:
     assert np.abs(foretold).mean() < 0.4 * 30
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_no_season_is_taken_from_a_few_answers_that_are_all_noise(seed: int) -> None:
+    """A good look at empty bins, then every three units one that tells nothing: waves can be laid through these."""
+    rng, season, bins = np.random.default_rng(seed), Season(24, 120), 24
+    season.update(1, rng.laplace(0, 1, bins), 1.0)
+    for t in range(4, 121, 3):
+        season.update(t, rng.laplace(0, 250, bins), 250.0**-2)
+        assert np.abs(season.at(t + 3)).max() < 250
+
+
+def test_a_season_that_is_over_is_given_up() -> None:
+    counts = 500 + np.concatenate([90 * shape(7, 150), np.zeros((600, 1))])
+    before, after = learnt(counts, noise=30, until=150), learnt(counts, noise=30)
+    assert PERIODS[before.chosen] % 7 == 0
+    assert after.chosen < 0
+
+
 def test_before_a_period_was_seen_and_proven_there_is_no_season() -> None:
     counts = 500 + 90 * shape(7, 100)
     early, late = learnt(counts, noise=1, until=8), learnt(counts, noise=1)

@@ -13,6 +13,13 @@ many = settings(derandomize=True, deadline=None, max_examples=60)
 MANY = 1000  # bins, of which all sizes are expected alike
 
 
+def one_of_many() -> Shrinkage:
+    """One bin of them, before anything is known."""
+    shrinkage = Shrinkage(MANY)
+    shrinkage.shares = shrinkage.shares[:1]
+    return shrinkage
+
+
 def of_one_size(number: int) -> Shrinkage:
     shrinkage = Shrinkage(MANY)
     shrinkage.shares = (np.arange(len(SIZES)) == number).astype(np.float64)
@@ -57,9 +64,9 @@ def test_with_one_size_it_is_what_integration_finds(size: int, place: float, dev
 @given(st.floats(-4, 8), st.floats(-1, 2).map(lambda power: 10.0**power))
 def test_with_all_sizes_it_is_what_integration_finds(place: float, deviation: float) -> None:
     """Which sizes are likely is weighed by how well they explain the estimate."""
-    mean, even = place * deviation, Shrinkage(MANY)
+    mean, even = place * deviation, one_of_many()
     found, left = even.improved(np.array([mean]), np.array([deviation]))
-    expected = integrated(mean, deviation, even.shares)
+    expected = integrated(mean, deviation, even.shares[0])
     assert found[0] == pytest.approx(expected[0], rel=1e-2, abs=1e-2 * expected[1])
     assert left[0] == pytest.approx(expected[1], rel=3e-2)
 
@@ -67,8 +74,8 @@ def test_with_all_sizes_it_is_what_integration_finds(place: float, deviation: fl
 @many
 @given(st.floats(-4, 8), st.floats(-1, 2).map(lambda power: 10.0**power))
 def test_medians_are_what_integration_finds(place: float, deviation: float) -> None:
-    mean, even = place * deviation, Shrinkage(MANY)
-    expected = integrated(mean, deviation, even.shares)
+    mean, even = place * deviation, one_of_many()
+    expected = integrated(mean, deviation, even.shares[0])
     median = even.medians(np.array([mean]), np.array([deviation]))
     assert median[0] == pytest.approx(expected[2], rel=0.03, abs=0.03 * expected[1])
 
@@ -86,8 +93,26 @@ def test_medians_of_counts_that_are_mostly_nothing_are_below_their_means() -> No
 def test_shares_are_of_the_sizes_that_counts_have() -> None:
     shrinkage = Shrinkage(500)
     shrinkage.fit(np.abs(np.random.default_rng(6).normal(0, 1000, 500)), np.full(500, 1.0))
-    assert shrinkage.shares.sum() == pytest.approx(1)
-    assert shrinkage.shares[(SIZES > 200) & (SIZES < 5000)].sum() > 0.8
+    assert shrinkage.shares.sum(axis=1) == pytest.approx(1)
+    assert shrinkage.shares[:, (SIZES > 200) & (SIZES < 5000)].sum(axis=1).min() > 0.8
+
+
+@many
+@given(st.floats(-50, 1e6))
+def test_no_bin_bears_witness_for_its_own_size(mean: float) -> None:
+    """What is likely of a single bin is what was expected, whatever is found."""
+    shrinkage, before = Shrinkage(1), Shrinkage(1).shares
+    shrinkage.fit(np.array([mean]), np.array([10.0]))
+    assert shrinkage.shares == pytest.approx(before)
+
+
+def test_a_bin_that_is_large_alone_is_doubted_more_than_one_of_several() -> None:
+    """Three deviations above zero, of Laplace noise, among fifty bins that are empty."""
+    mean, deviation = np.zeros(50), np.full(50, 10.0)
+    mean[0] = 30.0
+    alone = fitted(mean, deviation)[0][0]
+    mean[1:9] = 30.0
+    assert alone < 0.5 * fitted(mean, deviation)[0][0]
 
 
 def test_bins_that_are_all_empty_are_pulled_to_zero() -> None:
@@ -103,8 +128,8 @@ def test_bins_that_are_all_empty_are_pulled_to_zero() -> None:
 def test_a_single_bin_is_not_taken_for_empty_as_soon_as_one_of_many_is(place: float, deviation: float) -> None:
     """Nobody knows anything but one estimate, which is a few deviations above zero."""
     mean = np.array([place * deviation])
-    single, one_of_many = (Shrinkage(bins).medians(mean, np.array([deviation]))[0] for bins in (1, MANY))
-    assert one_of_many < single < mean[0]
+    single, among = (each.medians(mean, np.array([deviation]))[0] for each in (Shrinkage(1), one_of_many()))
+    assert among < single < mean[0]
 
 
 def test_a_few_large_bins_among_empty_ones_stay_where_they_are() -> None:
@@ -168,7 +193,7 @@ def test_medians_of_uncertain_counts_are_of_their_size(size: float, place: float
     """Counts that are known to a fifth or worse, and however large they are."""
     deviation = 10.0**size
     mean = place * deviation
-    median = Shrinkage(MANY).medians(np.array([mean]), np.array([deviation]))[0]
+    median = one_of_many().medians(np.array([mean]), np.array([deviation]))[0]
     assert median <= mean + deviation
     assert median >= min(mean - 2 * deviation, 0.5 * mean)
 

@@ -13,6 +13,8 @@ from multiprocessing import get_context, parent_process
 from types import FrameType
 from typing import Any, TypeVar
 
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")  # what libraries of linear algebra go by
+
 J = TypeVar("J")
 R = TypeVar("R")
 
@@ -84,10 +86,27 @@ def _heard(work: Callable[[J], R], job: J) -> R:
 def _pool(workers: int, prepare: Callable[..., None] | None, told: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor]:
     # Not forked: a progress bar is a thread.
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (prepare, told))
+    with _one_thread_each():
+        try:
+            yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Whoever is started meanwhile does linear algebra in one thread: there is a process for every core already.
+
+    Else they wait for each other's cores, which with hundreds of bins takes several times as long. Who has said how
+    many there are to be is heeded.
+    """
+    unsaid = [name for name in THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(unsaid, "1"))
     try:
-        yield pool
+        yield
     finally:
-        pool.shutdown(cancel_futures=True)
+        for name in unsaid:
+            del os.environ[name]
 
 
 def _begin(prepare: Callable[..., None] | None, told: tuple[Any, ...]) -> None:
