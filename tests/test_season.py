@@ -103,6 +103,15 @@ def test_a_season_that_is_over_is_given_up() -> None:
     assert after.chosen < 0
 
 
+def test_a_season_that_is_not_doubted_is_whichever_forecasts_best() -> None:
+    """Where every unit is read it is for models without a season to show that there is none."""
+    doubted, taken = Season(1, WINDOW), Season(1, WINDOW, doubted=False)
+    for t, measured in enumerate(np.random.default_rng(2).laplace(500, 30, (60, 1)), start=1):
+        doubted.update(t, measured, 1.0)
+        taken.update(t, measured, 1.0)
+    assert doubted.chosen < 0 <= taken.chosen
+
+
 def test_before_a_period_was_seen_and_proven_there_is_no_season() -> None:
     counts = 500 + 90 * shape(7, 100)
     early, late = learnt(counts, noise=1, until=8), learnt(counts, noise=1)

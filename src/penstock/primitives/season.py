@@ -1,7 +1,7 @@
 """Cycles of public periods (a day, a week, a year), fitted to measurements of all bins. It sees published values only.
 
 Every period has its own least-squares fit of a few waves, which forgets slowly. The one that foretold measurements best
-so far is the season, if it did so better than their mean would have; before any has proven itself, there is none.
+so far is the season, as a rule only if it did so better than their mean; before any has proven itself, there is none.
 """
 
 from __future__ import annotations
@@ -27,9 +27,14 @@ RIDGE = 0.1  # of a measurement: what pulls waves to 0, and fine ones by their r
 
 
 class Season:
-    """The cycle of every bin, over windows of ``window`` units."""
+    """The cycle of every bin, over windows of ``window`` units.
 
-    def __init__(self, bins: int, window: int) -> None:
+    It is ``doubted`` whether there is any: then it has to do better than a mean. Where every unit is read, models that
+    have no season show soon enough whether there is none.
+    """
+
+    def __init__(self, bins: int, window: int, *, doubted: bool = True) -> None:
+        self._doubted = doubted
         waves = np.array([SHORT_WAVES if period < LONG else LONG_WAVES for period in PERIODS])
         ranks = np.array([SHORT_RANKS if period < LONG else LONG_RANKS for period in PERIODS])
         self._pull = RIDGE * np.square(ranks)
@@ -89,11 +94,12 @@ class Season:
         self.losses = np.where(self.fitted, KEPT_LOSS * self.losses + off, 0.0)
         self.plain = np.where(self.fitted, KEPT_LOSS * self.plain + plain, 0.0)
         self.forecasts = np.where(self.fitted, KEPT_LOSS * self.forecasts + 1, 0.0)
-        missed = np.where(self.forecasts > PROVEN, self.losses / np.maximum(self.plain, TINY), np.inf)
-        best, usual = int(missed.argmin()), float(missed[self.chosen]) if self.chosen >= 0 else 1.0
+        beside, none = (self.plain, 1.0) if self._doubted else (self.forecasts, math.inf)
+        missed = np.where(self.forecasts > PROVEN, self.losses / np.maximum(beside, TINY), np.inf)
+        best, usual = int(missed.argmin()), float(missed[self.chosen]) if self.chosen >= 0 else none
         if missed[best] < BETTER * usual:
             self.chosen = best
-        elif usual > 1:
+        elif usual > none:
             self.chosen = -1
 
     def _basis(self, t: int) -> Floats:

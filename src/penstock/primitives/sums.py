@@ -72,7 +72,7 @@ class SlidingSums(Trusting):
         self.gathered = np.zeros(bins, np.int64)  # of how many units
         self.missed, self.stated = np.zeros((2, bins))  # the last reading of a bin: how far off, and by what is known
         self.pull, self.odds = np.zeros((2, bins))  # what shrinkage adds to levels; how much better it foretells
-        self.season, self.shrinkage = Season(bins, SEASON_MEMORY), Shrinkage(bins)
+        self.season, self.shrinkage = Season(bins, SEASON_MEMORY, doubted=False), Shrinkage(bins)
         self.doubt = Doubt(bins, width)
 
     def advance(self) -> Forecast:
