@@ -24,7 +24,10 @@ MAY_UNSEAL = {"types.py", "desk.py"}
 PLANTED = ("penstock.audit.broken", "penstock.audit.planted", "penstock.audit.permissive")
 MAY_DRAW = {"noise", "primitives"}
 SECRETS = {"ledger", "noise", "unseal", "meter", "desk"}
-PUBLIC_PRIMITIVES = (*("estimator", "grouping", "kalman", "pid", "pool", "sampling", "segment", "smoothing", "spread"),)
+PUBLIC_PRIMITIVES = (
+    *("estimator", "grouping", "kalman", "pid", "pool", "reading"),
+    *("sampling", "segment", "smoothing", "spread"),
+)
 A_MECHANISM_MAY_IMPORT = {
     *("math", "copy", "dataclasses", "typing", "collections", "fractions", "numpy"),
     *("penstock.epsilon", "penstock.mechanisms.base", "penstock.models", "penstock.queries", "penstock.types"),

@@ -36,7 +36,7 @@ class Auto(Mechanism):
     >>> mechanism = Auto(model=WEvent(epsilon=1, w=20))
     >>> for release in publish(Stream([[200]] * 2), mechanism, noise=ScriptedNoise()):
     ...     print(release.t, release.values, release.low, release.high, release.charged)
-    1 [200] [135] [259] 0.05
+    1 [200] [130] [262] 0.05
     2 [200] [187] [213] 0.286536812
     """
 
