@@ -97,8 +97,8 @@ def _pool(workers: int, prepare: Callable[..., None] | None, told: tuple[Any, ..
 def _one_thread_each() -> Iterator[None]:
     """Whoever is started meanwhile does linear algebra in one thread: there is a process for every core already.
 
-    Else they wait for each other's cores, which with hundreds of bins takes several times as long. Who has said how
-    many there are to be is heeded.
+    Else they wait for each other's cores where there are hundreds of bins. Who has said how many there are to be is
+    heeded.
     """
     unsaid = [name for name in THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(unsaid, "1"))
