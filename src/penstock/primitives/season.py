@@ -41,12 +41,11 @@ class Season:
         self._used = (waves > 0) & (waves <= PERIODS[:, np.newaxis] / 2)
         self._turns = np.where(self._used, waves, 0) * 2 * np.pi / PERIODS[:, np.newaxis]
         self._size = 1 + 2 * self._used.sum(axis=1)
-        self._memory, self._mean_memory = 6.0 * PERIODS + 3.0 * window, 3.0 * window
+        self._memory = 6.0 * PERIODS + 3.0 * window
         terms = self._turns.shape[1] * 2 + 1
         self.products = np.zeros((len(PERIODS), terms, terms))
         self.moments, self.fits = np.zeros((2, len(PERIODS), terms, bins))
         self.losses, self.plain, self.forecasts = np.zeros((3, len(PERIODS)))  # of fits, and of the mean meanwhile
-        self.mean, self.mass = np.zeros(bins), 0.0  # of measurements, and what they weigh
         self.fitted = np.zeros(len(PERIODS), np.bool_)
         self.chosen, self.releases, self.last = -1, 0, 0
         self.weight = 0.0  # of the last measurement
@@ -74,8 +73,6 @@ class Season:
         kept = np.exp(-(t - self.last) / self._memory)[:, np.newaxis, np.newaxis]
         self.products = kept * self.products + weight * basis[:, :, np.newaxis] * basis[:, np.newaxis, :]
         self.moments = kept * self.moments + weight * basis[:, :, np.newaxis] * measured
-        self.mass = math.exp(-(t - self.last) / self._mean_memory) * self.mass + weight
-        self.mean = self.mean + weight / self.mass * (measured - self.mean)
         self.releases, self.last, self.weight = self.releases + 1, t, weight
         ripe = (t >= CYCLES * PERIODS) & (self.releases >= SPARE * self._size)
         if ripe.any():
@@ -90,7 +87,8 @@ class Season:
         if not self.fitted.any():
             return
         off = np.abs(measured - np.einsum("pk,pkb->pb", basis, self.fits)).sum(axis=1)
-        plain = np.abs(measured - self.mean).sum()
+        means = self.moments[:, 0] / self.products[:, :1, 0]  # with the memory that each period has
+        plain = np.abs(measured - means).sum(axis=1)
         self.losses = np.where(self.fitted, KEPT_LOSS * self.losses + off, 0.0)
         self.plain = np.where(self.fitted, KEPT_LOSS * self.plain + plain, 0.0)
         self.forecasts = np.where(self.fitted, KEPT_LOSS * self.forecasts + 1, 0.0)
@@ -126,5 +124,5 @@ class Season:
             setattr(self, name, np.array(value) if isinstance(value, np.ndarray) else value)
 
 
-FITS = ("products", "moments", "fits", "losses", "plain", "forecasts", "fitted", "mean")
-KEPT = (*FITS, "mass", "chosen", "releases", "last", "weight")
+FITS = ("products", "moments", "fits", "losses", "plain", "forecasts", "fitted")
+KEPT = (*FITS, "chosen", "releases", "last", "weight")

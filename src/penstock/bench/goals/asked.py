@@ -17,6 +17,7 @@ from penstock.bench.summary import NEAR, Cell, Estimate, geometric
 
 EMPTY = 1 / 3  # of a stream's counts, from which on it is sparse
 MOSTLY_EMPTY = ("sparse", *SPARSE)  # many bins, of which most are empty at any time
+FEW = "with the leaderboard's seeds alone"  # where more are judged, so that luck has less of it
 
 Ratios = Mapping[Cell, Estimate]
 
@@ -58,7 +59,7 @@ def _beside_the_best(found: Found) -> Iterator[Goal]:
     where, few = "long, beside the best other of each cell", found.with_seeds("long", BOARDS["long"].seeds)
     ratios, of_few = (each.on("long", "mae").over_best() for each in (found, few))
     yield _at_most(where, "MAE", _mean(ratios), 0.78)
-    yield _near(where, ratios, 0.95)
+    yield _near(where, ratios, 0.95, of_few)
     yield _worst_cell(where, "MAE", ratios, 1.4, of_few)
     for how, own in {"as it is by default": AUTO, "made for it": ""}.items():
         squared, of_few = (each.on("long", "rmse").over_best(own) for each in (found, few))
@@ -68,9 +69,9 @@ def _beside_the_best(found: Found) -> Iterator[Goal]:
 
 
 def _worst_cell(where: str, what: str, ratios: Ratios, limit: float, of_few: Ratios) -> Goal:
-    """The worst cell, and which it would be with the leaderboard's seeds alone: fewer, so that luck has more of it."""
+    """The worst cell, and which it would be with fewer seeds."""
     (worst, _, at), (of_luck, _, there) = _worst(ratios), _worst(of_few)
-    beside = "" if of_luck == worst else f"; with the leaderboard's seeds alone: {ratio(of_luck)}, {there}"
+    beside = "" if of_luck == worst else f"; {FEW}: {ratio(of_luck)}, {there}"
     return _at_most(where, f"{what}, worst cell", worst, limit, at + beside if ratios else "")
 
 
@@ -82,10 +83,11 @@ def _oracle(found: Found) -> Iterator[Goal]:
 
 
 def _short(found: Found) -> Iterator[Goal]:
-    rivalry, where = found.on("short", "mae"), "short, beside the best other of each cell"
-    ratios = rivalry.over_best()
+    where, few = "short, beside the best other of each cell", found.with_seeds("short", BOARDS["short"].seeds)
+    rivalry = found.on("short", "mae")
+    ratios, of_few = rivalry.over_best(), few.on("short", "mae").over_best()
     yield _at_most(where, "MAE", _mean(ratios), 0.90)
-    yield _near(where, ratios, 0.80)
+    yield _near(where, ratios, 0.80, of_few)
     emptiest = {cell: each for cell, each in rivalry.over("sample").items() if whole(cell.stream) in MOSTLY_EMPTY}
     names = ", ".join(dict.fromkeys(whole(cell.stream) for cell in emptiest))
     yield _at_most("short, beside Sample", f"MAE, worst cell of {names or 'sparse streams'}", *_worst(emptiest, 1.0))
@@ -148,12 +150,13 @@ def _at_most(where: str, what: str, figure: float, limit: float, beside: str = "
     return Goal(where, what, f"at most {limit:.{digits}f}", measured, figure <= limit if known else None, beside)
 
 
-def _near(where: str, ratios: Ratios, part: float) -> Goal:
-    """How many cells are as good as the best."""
-    near = _plain_mean(float(each.value <= NEAR) for each in ratios.values())
+def _near(where: str, ratios: Ratios, part: float, of_few: Ratios) -> Goal:
+    """How many cells are as good as the best, and how many with fewer seeds: of few, the luckiest other is the best."""
+    near, of_luck = (_plain_mean(float(r.value <= NEAR) for r in each.values()) for each in (ratios, of_few))
     met = None if math.isnan(near) else near >= part
     what = f"MAE: part of {several(len(ratios), 'cell')} within 5 %"
-    return Goal(where, what, f"at least {share(part)}", _share(near), met)
+    beside = "" if met is None or of_luck == near else f"{FEW}: {_share(of_luck)}"
+    return Goal(where, what, f"at least {share(part)}", _share(near), met, beside)
 
 
 def _worst(ratios: Ratios, limit: float = math.inf) -> tuple[float, float, str]:
