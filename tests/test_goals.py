@@ -36,7 +36,7 @@ STREAMS = {
 OTHERS = ("spas", "sample", "baseline", "dsat")
 SEEDS = 3
 FLAT = {"auto": 1.0, "auto for MRE": 1.0, "auto for RMSE": 1.0, **dict.fromkeys(OTHERS, 4.0)}
-TAKEN = Cost([Taken(1, 0.5, 0.05)], [Kept(1, {200: 29_000, 2000: 29_001})])
+TAKEN = Cost([Taken(1, 0.5, 0.05, 0.25)], [Kept(1, "w-event", {200: 29_000, 2000: 29_001})])
 
 
 def small(board: Board) -> Board:
@@ -303,9 +303,9 @@ def test_everything_that_is_lost_is_told_and_the_worst_comes_first() -> None:
 
 def test_cost_is_measured() -> None:
     found_now = cost(timed=(2,), kept=(2,), units=(5, 9))
-    assert found_now.taken[0].releasing > 0
-    assert found_now.taken[0].idle > 0
-    assert list(found_now.kept[0].after) == [5, 9]
+    (taken,) = found_now.taken
+    assert min(taken.releasing, taken.idle, taken.summing) > 0
+    assert [(each.law, list(each.after)) for each in found_now.kept] == [("w-event", [5, 9]), ("event-level", [5, 9])]
 
 
 # ---- the document and the command ------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from statistics import median
 from typing import NamedTuple
 
+from penstock.bench.boards import EVENT_PROMISES, EVENT_WIDTH
 from penstock.bench.goals.plan import AUTO
 from penstock.bench.scenario import Promise
 from penstock.catalogue import made
@@ -15,7 +16,8 @@ from penstock.mechanisms.base import Mechanism
 from penstock.noise.simulation import SimulationNoise
 from penstock.streams import Stream, synthetic
 
-PROMISE = Promise("w-event", "1", 120)
+WINDOWS, UNIT_BY_UNIT = Promise("w-event", "1", 120), EVENT_PROMISES[-1]
+SUMS = {"width": EVENT_WIDTH}
 TIMED = (1, 64, 1000, 10_000)  # bins
 KEPT = (1, 64)
 UNITS = (200, 2000)  # after which the state is saved
@@ -25,17 +27,19 @@ SEED = 7
 
 
 class Taken(NamedTuple):
-    """Milliseconds of a unit with a release and of one without, with so many bins."""
+    """Milliseconds with so many bins: of a unit with a release, of one without, and of one at event level."""
 
     bins: int
     releasing: float
     idle: float
+    summing: float
 
 
 class Kept(NamedTuple):
-    """Bytes of the state after some units, with so many bins."""
+    """Bytes of the state after some units, with so many bins under a promise."""
 
     bins: int
+    law: str
     after: dict[int, int]
 
 
@@ -48,16 +52,22 @@ class Cost(NamedTuple):
 
 def cost(timed: tuple[int, ...] = TIMED, kept: tuple[int, ...] = KEPT, units: tuple[int, ...] = UNITS) -> Cost:
     """Measured now."""
-    return Cost([_taken(bins) for bins in timed], [_kept(bins, units) for bins in kept])
+    promises: dict[Promise, dict[str, int]] = {WINDOWS: {}, UNIT_BY_UNIT: SUMS}
+    return Cost(
+        [_taken(bins) for bins in timed],
+        [_kept(bins, promise, told, units) for promise, told in promises.items() for bins in kept],
+    )
 
 
 def _taken(bins: int) -> Taken:
-    """At a pace of a release a unit, and of a release a window."""
-    return Taken(bins, *(median(_times(bins, pace)) for pace in (PROMISE.window, 1)))
+    """At a pace of a release a unit, at that of a release a window, and where sums are published at every unit."""
+    releasing, idle = ({"pace": pace} for pace in (WINDOWS.window, 1))
+    runs = (WINDOWS, releasing), (WINDOWS, idle), (UNIT_BY_UNIT, SUMS)
+    return Taken(bins, *(median(_times(bins, promise, told)) for promise, told in runs))
 
 
-def _times(bins: int, pace: int) -> list[float]:
-    publishing = _started(bins, {"pace": pace})
+def _times(bins: int, promise: Promise, told: dict[str, int]) -> list[float]:
+    publishing = _started(bins, promise, told)
     times: list[float] = []
     for t, snapshot in enumerate(_stream(bins, WARM + MOST)):
         if len(times) >= LEAST and sum(times) > SECONDS * 1000:
@@ -68,8 +78,8 @@ def _times(bins: int, pace: int) -> list[float]:
     return times
 
 
-def _kept(bins: int, units: tuple[int, ...]) -> Kept:
-    return Kept(bins, dict(_saved(_started(bins, {}), _stream(bins, max(units)), units)))
+def _kept(bins: int, promise: Promise, told: dict[str, int], units: tuple[int, ...]) -> Kept:
+    return Kept(bins, promise.law, dict(_saved(_started(bins, promise, told), _stream(bins, max(units)), units)))
 
 
 def _saved(publishing: Mechanism, stream: Stream, units: tuple[int, ...]) -> Iterator[tuple[int, int]]:
@@ -79,8 +89,8 @@ def _saved(publishing: Mechanism, stream: Stream, units: tuple[int, ...]) -> Ite
             yield snapshot.t, len(publishing.save().public)
 
 
-def _started(bins: int, told: dict[str, int]) -> Mechanism:
-    publishing = made(AUTO, told, PROMISE.model)
+def _started(bins: int, promise: Promise, told: dict[str, int]) -> Mechanism:
+    publishing = made(AUTO, told, promise.model)
     return publishing.start(Curator(publishing.model, bins, noise=SimulationNoise(SEED)))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
-from penstock.bench.boards import Board
+from penstock.bench.boards import EVENT_WIDTH, Board
 from penstock.bench.goals.asked import Goal, covered
-from penstock.bench.goals.cost import Cost
+from penstock.bench.goals.cost import WINDOWS, Cost
 from penstock.bench.goals.found import Found
 from penstock.bench.goals.losses import losses, tallies
 from penstock.bench.goals.made import MADE
@@ -80,16 +80,26 @@ def _without(errors: Errors, name: str, groups: Mapping[str, Sequence[Cell]]) ->
 
 def time_sheet(cost: Cost) -> Sheet:
     """Milliseconds of a unit."""
-    rows = [[Entry(f"{each.bins:,}"), Entry(f"{each.releasing:.2f}"), Entry(f"{each.idle:.2f}")] for each in cost.taken]
-    head = "bins", "ms, unit with a release", "ms, unit without"
-    return Sheet("Time", head, [rows], (), ("Windows of 120; medians, on the machine that wrote this.",))
+    rows = [
+        [Entry(f"{each.bins:,}"), *(Entry(f"{ms:.2f}") for ms in (each.releasing, each.idle, each.summing))]
+        for each in cost.taken
+    ]
+    head = "bins", "ms, unit with a release", "ms, unit without", "ms, unit at event level"
+    note = (
+        f"Windows of {WINDOWS.window}; at event level sums over {EVENT_WIDTH} units."
+        " Medians, on the machine that wrote this."
+    )
+    return Sheet("Time", head, [rows], (), (note,))
 
 
 def memory_sheet(cost: Cost) -> Sheet:
     """Bytes of the state."""
     units = list(dict.fromkeys(unit for each in cost.kept for unit in each.after))
-    rows = [[Entry(f"{each.bins:,}"), *(Entry(f"{each.after[unit]:,}") for unit in units)] for each in cost.kept]
-    return Sheet("Saved state", ("bins", *(f"bytes after {unit} units" for unit in units)), [rows], ())
+    rows = [
+        [Entry(each.law, name=True), Entry(f"{each.bins:,}"), *(Entry(f"{each.after[unit]:,}") for unit in units)]
+        for each in cost.kept
+    ]
+    return Sheet("Saved state", ("promise", "bins", *(f"bytes after {unit} units" for unit in units)), [rows], ())
 
 
 def streams_sheet(found: Found, boards: Mapping[str, Board]) -> Sheet:
