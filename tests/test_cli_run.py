@@ -366,3 +366,37 @@ def test_a_stream_of_told_units_is_adopted_and_goes_on_in_its_output(desk: Desk)
     assert desk.run("--every", "1d", "--check")[0] == 0
     assert desk.run("--every", "1d")[0] == 0
     assert desk.units() == list(range(1, 9))
+    verify = "ledger", "verify", desk.store, "--output", desk.output
+    code, out, _ = penstock(*verify)
+    assert (code, "but for 3 lines of units that were adopted" in out) == (0, True)
+    lines = desk.output.read_text().splitlines(keepends=True)
+    desk.output.write_text("".join(lines[:4] + lines[7:]))  # as an export would write it
+    code, out, _ = penstock(*verify)
+    assert (code, "but for" in out) == (0, False)
+    for wrong in (lines[:3] + lines[4:], lines[:7] + lines[6:], lines[:-1]):
+        desk.output.write_text("".join(wrong))
+        assert penstock(*verify)[0] == 2
+
+
+def test_a_folder_that_is_missing_is_named_and_once_it_is_there_the_run_goes_on(desk: Desk) -> None:
+    desk.input.write_text("t,a\n1,5\n")
+    key = desk.folder / "etc" / "flu.key"
+    code, _, err = desk.run(key=key)
+    assert (code, f"there is no folder {key.parent} to put flu.key into" in err) == (2, True)
+    key.parent.mkdir()
+    assert desk.run(key=key)[0] == 0
+    assert desk.units() == [1]
+
+
+def test_without_a_head_file_the_last_release_is_left_out_and_that_is_said(desk: Desk) -> None:
+    """A copy has none, and a configuration may keep it elsewhere."""
+    desk.input.write_text("t,a\n1,5\n2,6\n3,7\n")
+    desk.run()
+    copy = desk.folder / "copy.db"
+    assert penstock("backup", desk.store, copy)[0] == 0
+    for reader in (("export", copy, "--stream", "in"), ("query", copy), ("ledger", "show", copy)):
+        assert penstock(*reader, "--head", f"{desk.store}.head")[::2] == (0, "")
+        code, _, err = penstock(*reader)
+        assert (code, "and it is left out" in err, "--head" in err) == (0, True, True)
+    assert len(penstock("export", copy, "--stream", "in")[1].splitlines()) == 3  # a header, and all but the last
+    assert "name it with --head" in penstock("ledger", "verify", copy)[2]

@@ -112,6 +112,14 @@ def test_it_is_told_in_the_units_of_the_data_and_the_same_again(
     assert len(spent()) == 1
 
 
+def test_a_copy_without_a_head_file_does_not_call_a_publication_unpublished() -> None:
+    first = publish("points")
+    assert command("backup", "s.db", "copy.db")[0] == 0
+    code, out, err = command("export", "copy.db", "--stream", "ages")
+    assert (code, out, "not published yet" in err, "name it with --head" in err) == (2, "", False, True)
+    assert command("export", "copy.db", "--stream", "ages", "--head", "s.db.head")[:2] == (0, first)
+
+
 def test_points_are_sorted_and_near_where_they_were() -> None:
     values = np.array([row["value"] for row in table(publish("points", "--epsilon", "9", "--radius", "0.5"))])
     ages = np.sort([float(line.split(",")[1]) for line in Path("ages.csv").read_text().splitlines()[1:]])

@@ -240,6 +240,17 @@ def test_a_mechanism_of_ones_own_is_not_known() -> None:
         assert "not known to this installation" in told[about]
 
 
+def test_what_intervals_and_sums_are_is_told_where_there_are_any() -> None:
+    usual = as_markdown(planned("s", ps.Auto(model=ps.WEvent(epsilon=1, w=4))))
+    summing = as_markdown(planned("s", ps.Auto(model=ps.EventLevel(epsilon=1), width=15)))
+    plain = as_markdown(planned("s", Uniform(model=ps.WEvent(epsilon=1, w=4))))
+    assert ["Between low and high" in page for page in (usual, summing, plain)] == [True, True, False]
+    assert ["sum of the last 15 units" in page for page in (usual, summing, plain)] == [False, True, False]
+    assert lines(usual)["Paper"].startswith("none; ")
+    run()
+    assert any(said.startswith("Between low and high") for said in data("s.db")["reading"])
+
+
 def test_other_code_than_the_proof_was_read_against_is_told() -> None:
     with mock.patch("penstock.store.scribe.fingerprint", return_value="feedfacefeedface"):
         run()

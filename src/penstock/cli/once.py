@@ -97,6 +97,11 @@ def told(archive: Archive, stream: str) -> Told:
     """The publication of this name, as far as the head file knows it."""
     account, declaration = archive.visible(stream), archive.streams()[stream]
     found = next(archive.published(account), None)
+    if found is None and archive.account(stream).t:
+        raise BadInput(
+            f'whether "{stream}" was shown, the head file {archive.head_file.path} should say, which is missing; put it'
+            " back, or name it with --head."
+        )
     if found is None:
         raise BadInput(f'"{stream}" is not published yet; do that with penstock publish.')
     return Told(declaration, require_told(found))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock import streams
+from penstock.cli.looking import looked_into
 from penstock.cli.once import told
 from penstock.errors import BadInput
 from penstock.static.declared import COUNTING, is_once, publication_of
@@ -43,7 +44,7 @@ def released(
     A store with one stream need not be told which. Units that were published from a copy that is gone are left out.
     """
     if is_store(path):
-        with Archive(path, head=head) as archive:
+        with looked_into(path, head) as archive:
             yield _stored(archive, _named(archive, stream))
         return
     if stream is not None or head is not None:

@@ -13,6 +13,7 @@ from penstock.static.declared import ONCE
 
 NOT_DECLARED = "not declared"
 UNKNOWN = "not known to this installation"
+UNPUBLISHED = "none; what it does and why that is private, its proof says"
 COMMON = "stretch that all of them protect"
 SPECIAL = re.compile(r"[\\`*\[\]<>|&~]|(?<![^\W_])_|_(?![^\W_])")
 
@@ -163,7 +164,9 @@ def _origin(statement: Statement) -> list[Line]:
     measured = ("How a histogram is measured", f"{origin.histogram or UNKNOWN}{shape}")
     return [
         ("Mechanism", f"{origin.mechanism}: {origin.summary or UNKNOWN}"),
-        *(() if is_once(statement) else [("Paper", origin.paper or UNKNOWN)]),  # which its summary names
+        *(
+            () if is_once(statement) else [("Paper", UNKNOWN if origin.paper is None else origin.paper or UNPUBLISHED)]
+        ),  # which its summary names
         ("Parameters", ", ".join(parameters) or "none"),
         *([measured] if origin.histogram or not is_once(statement) else ()),
         ("Noise", origin.noise),

@@ -46,10 +46,14 @@ PUBLIC = (
 )
 PRESENCE_IS_PUBLIC = "Who is present, and when."
 READING = (
-    "noise_sd is the standard deviation of the noise that was drawn for a value.",
+    "noise_sd is the standard deviation of the noise that was drawn for a value, or for the last measurement in it.",
     "Only a value whose kind is fresh consists of a count and that noise alone, so only these have noise intervals.",
     "A value that is republished, grouped or estimated can be off by more: by how much, its noise does not tell.",
     "A value below 0 is the noise, not a mistake.",
+)
+INTERVALS = (
+    "Between low and high the true count lies with a probability of 95 %, by what the mechanism believes of the stream;"
+    " that is a statement about accuracy, and no promise."
 )
 TRUST = (
     "The publisher's computer, which has the raw counts and the key of what is sealed, is trusted.",
@@ -140,6 +144,7 @@ class Declared(NamedTuple):
     population: People | None
     missing_units: str | None
     size: int | None = None  # how many points there are, of a one-time publication
+    intervals: bool = False  # whether releases may have some
 
 
 @dataclass
@@ -182,7 +187,7 @@ def stated(archive: Archive, stream: str, progress: Callable[[int], None] = lamb
     told = (declared["mechanism"], declared["parameters"], declared["bins"], declared["every"])
     fullest = None if isinstance(model, MContext) else str(recount(history.facts, model))
     spent = Spent(history.charges, fullest, account.t, account.link.hex() if account.t else "")
-    return _made(Declared(stream, model, *told, people, None, declared.get("size")), history, spent)
+    return _made(Declared(stream, model, *told, people, None, declared.get("size"), account.intervals), history, spent)
 
 
 def planned(
@@ -198,7 +203,8 @@ def planned(
     missing = "the release before is repeated, for nothing" if gaps else "refused"
     told = (type(mechanism).__name__, mechanism.parameters, bins, every)
     nothing = Spent(0, str(Epsilon.of_nano(0)), 0, "")
-    return _made(Declared(stream, mechanism.model, *told, population, missing), History(), nothing)
+    terms = Declared(stream, mechanism.model, *told, population, missing, intervals=mechanism.intervals)
+    return _made(terms, History(), nothing)
 
 
 def population_of(
@@ -238,9 +244,15 @@ def _made(declared: Declared, history: History, spent: Spent) -> Statement:
         _public(declared),
         origin_of(declared.mechanism, declared.parameters, model, list(history.versions)),
         spent,
-        READING if declared.size is None else once.reading(declared.mechanism),
+        _reading(declared) if declared.size is None else once.reading(declared.mechanism),
         TRUST if declared.size is None else once.TRUST,
     )
+
+
+def _reading(declared: Declared) -> tuple[str, ...]:
+    width = declared.parameters.get("width", 1)
+    sums = [f"A value is the sum of the last {width} units, of fewer at the beginning."] if width > 1 else []
+    return (*sums, *READING, *([INTERVALS] if declared.intervals else []))
 
 
 def _data(declared: Declared, unit: str | None) -> Data:

@@ -161,7 +161,7 @@ class Archive:
         if not self.head_file.path.exists():
             raise StoreRolledBack(
                 f"the head file {self.head_file.path} is missing, so nobody knows whether this store is the latest; put"
-                ' it back, or run "penstock ledger adopt".'
+                ' it back, name it with --head if it lies elsewhere, or run "penstock ledger adopt".'
             )
         with plainly(self.path):
             heads = self.head_file.read(self.identity)

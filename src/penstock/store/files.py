@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from penstock.errors import KeyMissing, StoreDamaged, StoreInUse, StoreRolledBack
+from penstock.errors import KeyMissing, StoreDamaged, StoreError, StoreInUse, StoreRolledBack
 from penstock.sealing import KEY_BYTES, new_key
 
 LINE = 128  # bytes of a line of the head file; it never straddles a disk sector
@@ -56,6 +56,8 @@ def mark_of(key: bytes) -> str:
 
 def write_durably(path: Path, text: str) -> None:
     """A small new file, for its owner only: there as a whole or not at all."""
+    if not path.parent.is_dir():
+        raise StoreError(f"there is no folder {path.parent} to put {path.name} into; make it and run again.")
     fresh = path.with_name(path.name + ".new")
     with suppress(FileNotFoundError):
         fresh.unlink()
