@@ -148,7 +148,7 @@ class Kind(IntEnum):
     """Where a published value comes from."""
 
     FRESH = 0  # measured in this unit: the count and drawn noise, and nothing else
-    REPUBLISHED = 1  # from earlier releases alone
+    REPUBLISHED = 1  # not measured in this unit: made of other releases, as a rule the one before
     GROUPED = 2  # a measurement of several bins or units together
     ESTIMATED = 3  # from measurements of several units
 

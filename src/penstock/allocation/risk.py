@@ -2,7 +2,7 @@
 
 Each model makes up data and its own filter follows them, with the noise that an n-th of epsilon buys; and once more
 with a watch that sees the largest jumps, where releases are seldom. No data are involved, so the table is public; it
-depends on the window alone, and is kept on disk.
+depends on the window, on whether that slides or is a horizon, and on whether errors are squared; it is kept on disk.
 """
 
 from __future__ import annotations

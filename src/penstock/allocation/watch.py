@@ -23,7 +23,7 @@ from penstock.queries import LargestDistance
 from penstock.types import Floats, Snapshot
 
 THRESHOLD, COMPARISON, LOOKS = 0.01, 0.012, 0.045  # parts of epsilon: of a run, twice of a yes, of releases after it
-SURE = 8.0  # scales of a comparison's noise, beside which there is that of the threshold: a false alarm in 20 windows
+SURE = 8.0  # scales of a comparison's noise: a false alarm in some 16 windows of 120 units, in 4 of 1,000
 DOUBTED = 2.0  # deviations of what is believed that the farthest bin may be away by itself
 SURPRISE = 6.0  # deviations that a release is away from what was expected, on average over bins, if a stream stirs
 YESES = 5  # in a window, at most
