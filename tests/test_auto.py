@@ -470,6 +470,35 @@ def test_with_a_very_large_epsilon_counts_are_all_but_exact() -> None:
     assert np.abs(values(releases) - counts)[10:].max() <= 2
 
 
+@pytest.mark.parametrize("w", [3, 6, 20])
+@pytest.mark.parametrize("epsilon", [2_500, 1_000_000])
+def test_where_there_is_no_noise_at_all_counts_are_exact(epsilon: int, w: int) -> None:
+    """Whoever tries what comes out without noise: two looks at a unit are equally sure, of nothing but the count."""
+    counts = np.repeat([[0, 0], [7, 9]], 20, axis=0)
+    releases = run(counts, ps.WEvent(epsilon=epsilon, w=w))
+    assert np.array_equal(values(releases)[-15:], counts[-15:])
+
+
+@pytest.mark.parametrize("seed", [30, 32])
+def test_leaps_of_all_sizes_leave_filters_of_sums_sound(seed: int) -> None:
+    """Up to the largest counts there are, with hardly any noise: what is known of a level is a difference then."""
+    rng, units, bins = np.random.default_rng(seed), 80, 10
+    sizes = (10 ** rng.uniform(0, np.log10(9e15), (units, bins))).astype(np.int64)
+    leaps = rng.random((units, bins)) < rng.choice([0.02, 0.1, 0.5])
+    leaps[0] = True
+    latest = np.maximum.accumulate(np.where(leaps, np.arange(units)[:, np.newaxis], 0), axis=0)
+    there = rng.random((units, bins)) < rng.choice([1, 0.9, 0.5])
+    counts = np.take_along_axis(sizes, latest, axis=0) * there
+    releases = run(counts, ps.EventLevel(epsilon=100), seed=seed)
+    assert all((release.values >= 0).all() for release in releases)
+
+
+def test_noise_that_fits_into_no_number_is_refused_before_anything_is_spent() -> None:
+    mechanism = ps.Auto(model=ps.WEvent(epsilon=1, w=120, per_unit=24 * 10**13))
+    with pytest.raises(ps.BadInput, match="does not fit in 64 bits"):
+        mechanism.start(ps.Curator(mechanism.model, 1, noise=ps.ScriptedNoise()))
+
+
 def test_between_releases_of_a_stream_that_leaps_estimates_are_of_its_size() -> None:
     """Noise does not matter, and what the last release was is no more than a guess for what comes after it."""
     counts = np.random.default_rng(6).integers(10**6, 10**7, (40, 4))

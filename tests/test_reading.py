@@ -30,6 +30,15 @@ def test_both_together_are_surer_than_either_and_lie_between(
     assert joined.noise_sd[0] == pytest.approx(swapped.noise_sd[0])
 
 
+@many
+@given(counts, counts, deviations)
+def test_a_look_without_noise_is_believed(one: int, other: int, deviation: float) -> None:
+    for both in (seen(one, 0.0).joined(seen(other, deviation)), seen(other, deviation).joined(seen(one, 0.0))):
+        assert (both.values[0], both.noise_sd[0]) == (pytest.approx(one, abs=1e-9 * abs(other)), 0)
+    twice = seen(one, 0.0).joined(seen(one, 0.0))
+    assert (twice.values[0], twice.noise_sd[0]) == (one, 0)
+
+
 def test_the_noise_of_the_mean_is_what_it_says() -> None:
     rng, bins = np.random.default_rng(1), 200_000
     looks = [

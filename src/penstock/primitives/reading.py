@@ -8,6 +8,8 @@ import numpy as np
 
 from penstock.types import Floats, Ints
 
+TINY = np.finfo(np.float64).tiny  # a variance, where epsilon is so large that there is no noise
+
 
 class Reading(NamedTuple):
     """The values of all bins, and the deviation of the noise in each.
@@ -27,7 +29,7 @@ class Reading(NamedTuple):
 
     def joined(self, other: Reading) -> Reading:
         """The mean of both, in which each weighs by how sure it is: it has less noise than the better one."""
-        both = np.square(self.noise_sd) + np.square(other.noise_sd)
+        both = np.maximum(np.square(self.noise_sd) + np.square(other.noise_sd), TINY)
         values = other.values + np.square(other.noise_sd) / both * (self.values - other.values)
         return Reading(values, self.noise_sd * other.noise_sd / np.sqrt(both))
 

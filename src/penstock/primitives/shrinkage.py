@@ -84,7 +84,7 @@ class Shrinkage:
         found = (belonging * parts.mean).sum(axis=1)
         variance = (belonging * (parts.variance + np.square(parts.mean - found[:, np.newaxis]))).sum(axis=1)
         huge = _beyond(mean, deviation)
-        return np.where(huge, np.maximum(mean, 0), found), np.where(huge, deviation, np.sqrt(variance))
+        return np.where(huge, np.maximum(mean, 0), found), np.where(huge, deviation, np.sqrt(np.maximum(variance, 0)))
 
     def medians(self, mean: Floats, deviation: Floats) -> Floats:
         """What counts are as likely to be above as below: of small ones less than their mean, and often nothing.

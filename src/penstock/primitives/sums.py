@@ -181,7 +181,7 @@ class SlidingSums(Trusting):
         together += told.spiked * (mixed + level * velocity)
         known.mixed[of] = together - told.jumped * (jump - level) * velocity
         left = told.stayed * (variance - np.square(turning) * told.sure + np.square(turn - velocity))
-        known.velocity[of] = left + wild * (variance + np.square(velocity))
+        known.velocity[of] = np.maximum(left + wild * (variance + np.square(velocity)), 0)
         self.velocity[of] += velocity
 
     def _correct_levels(self, of: Mask | slice, heard: Heard) -> None:
@@ -191,7 +191,7 @@ class SlidingSums(Trusting):
         left = heard.stayed * (variance - heard.sure * np.square(leaning) + np.square(stay - level))
         left += heard.spiked * (variance + np.square(level))
         anew = heard.noise * heard.since**2 + self.ways.around + known.earlier[of] + (1 - heard.since) * np.square(jump)
-        known.level[of] = left + heard.jumped * (anew + np.square(jump - level))
+        known.level[of] = np.maximum(left + heard.jumped * (anew + np.square(jump - level)), 0)
         self.level[of] += level
 
     def _switch(self) -> None:
