@@ -30,7 +30,7 @@ def auto(
     data: benching.Data = None,
     into: benching.Into = benching.INTO,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Runs in each cell, instead of 3, 5 of long or 9 of short.")
+        int | None, typer.Option(min=1, help="Runs in each cell, instead of 3, 5 of long or 27 of short.")
     ] = None,
     workers: benching.Workers = benching.CORES,
 ) -> None:
