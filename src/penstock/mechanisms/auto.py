@@ -75,9 +75,7 @@ class Auto(Mechanism):
             return
         self.estimator, run = Estimator(bins, window, **parts), self.plan.watch.plan
         self.lookout = watch.Lookout(self.curator.segment(), self.plan.watch)
-        self.curator.noise_sd(
-            timetable.Timetable.least(self.model)
-        )  # refused now rather than in the middle of a stream
+        self.curator.noise_sd(timetable.Timetable.least(self.model))  # refused now, not in the middle of a stream
         self.curator.cap(decide=run.first * watch.YESES)
 
     def decide(self, snapshot: Snapshot) -> Release:

@@ -60,6 +60,7 @@ class Estimator:
         self._shrinkage = Shrinkage(bins) if shrinking else None
         self._calibration = Calibration(bins)
         self._belief: Belief | None = None
+        self._found: tuple[int, Estimate] | None = None  # asked for last: the watch wants to know it, then the release
         self._t = 0  # of the last measurement
         self._scale = np.ones(bins)  # of its noise
 
@@ -80,7 +81,7 @@ class Estimator:
             guesses = np.stack([belief.mean, belief.median])
             (mean, median), deviation = self._calibration.corrected(guesses, belief.deviation, measured, scale)
             self._belief = belief._replace(mean=mean, median=median, deviation=deviation)
-        self._t, self._scale = t, scale
+        self._t, self._scale, self._found = t, scale, None
         self._learn_season(t, measured, float(np.mean(scale) ** -2))
         if self._shrinkage:
             new = np.minimum(np.square(self._belief.deviation / scale) / 2, 1)  # what is left of the noise is its own
@@ -88,6 +89,11 @@ class Estimator:
 
     def at(self, t: int) -> Estimate:
         """What is known of unit ``t``, which is that of the last measurement or comes after it."""
+        if self._found is None or self._found[0] != t:
+            self._found = t, self._improved(t)
+        return self._found[1]
+
+    def _improved(self, t: int) -> Estimate:
         assert self._belief is not None
         if t == self._t:
             estimate = self._now(self._belief)
@@ -156,4 +162,4 @@ class Estimator:
         if self._shrinkage:
             self._shrinkage.load(saved["shrinkage"])
         self._belief = saved["belief"] and Belief(*(np.array(each) for each in saved["belief"]))
-        self._t, self._scale = saved["t"], np.array(saved["scale"])
+        self._t, self._scale, self._found = saved["t"], np.array(saved["scale"]), None

@@ -49,6 +49,7 @@ class Season:
         self.fitted = np.zeros(len(PERIODS), np.bool_)
         self.chosen, self.releases, self.last = -1, 0, 0
         self.weight = 0.0  # of the last measurement
+        self._waves = 0, self._waves_of(0)  # of the unit that was asked about last
 
     def at(self, t: int) -> Floats:
         """What the season adds at unit ``t``, in every bin; without its mean, which is the level's."""
@@ -62,7 +63,7 @@ class Season:
         """How far off that may be, by the noise in it: more at hours that were never measured."""
         if self.chosen < 0:
             return 0.0
-        basis = self._basis(t)[self.chosen]
+        basis = self._basis(t)[self.chosen].copy()
         basis[0] = 0
         return math.sqrt(2 * max(float(basis @ np.linalg.solve(self._ridged()[self.chosen], basis)), 0.0))
 
@@ -101,6 +102,11 @@ class Season:
             self.chosen = -1
 
     def _basis(self, t: int) -> Floats:
+        if self._waves[0] != t:
+            self._waves = t, self._waves_of(t)
+        return self._waves[1]
+
+    def _waves_of(self, t: int) -> Floats:
         angles = self._turns * t
         waves = np.concatenate([np.cos(angles) * self._used, np.sin(angles) * self._used], axis=1)
         return np.concatenate([np.ones((len(PERIODS), 1)), waves], axis=1)

@@ -63,7 +63,7 @@ class Shrinkage:
         parts = _parts(mean, deviation)
         self._fitted, evidence = (mean, deviation, parts), parts.evidence
         likelihood = np.exp(evidence - evidence.max(axis=1, keepdims=True))
-        for _ in range(ROUNDS):
+        for _ in range(ROUNDS if len(mean) > 1 else 1):  # a single bin learns nothing from others
             belonging = shares(likelihood * self._likely)
             others = belonging.sum(axis=0) - belonging
             self.shares = (others + EXPECTED * self._expected) / (len(mean) - 1 + EXPECTED)
