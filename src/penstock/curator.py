@@ -30,6 +30,7 @@ from penstock.primitives.grouper import Grouper
 from penstock.primitives.pool import Pool
 from penstock.primitives.purse import Purse
 from penstock.primitives.segment import Segment, SegmentPlan
+from penstock.primitives.volley import Volley
 from penstock.queries import (
     Bins,
     Counts,
@@ -188,6 +189,10 @@ class Curator:
     def pool(self, reads: int = 1) -> Pool:
         """Sums over time that pay on arrival. Made in ``begin``."""
         return self._issue(Pool(self._desk, len(self._handles), reads))
+
+    def volley(self) -> Volley:
+        """Readings of a single count that are paid for together, one volley after another. Made in ``begin``."""
+        return self._issue(Volley(self._desk, len(self._handles)))
 
     def grouper(self, e: Epsilon, max_length: int = 64) -> Grouper:
         """Groups of alike time units, per bin. Made in ``begin``."""

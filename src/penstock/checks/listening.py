@@ -55,6 +55,9 @@ class Listening:
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
         return self._kept([scales[i] for i in which], self._noise.laplace_each(scales, which))
 
+    def cube(self, scale: Fraction, size: int) -> Ints:
+        return self._kept([scale] * size, self._noise.cube(scale, size))
+
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
         return self._tossed(chance, np.empty(0, np.int64), self._noise.bernoulli(chance, shape))
 

@@ -14,6 +14,9 @@ from penstock.types import Ints, Mask
 
 NATS_OF_256_BITS = 178  # exp(-178) < 2^-256: what is cut off a distribution is below this chance
 LARGEST_SCALE = Fraction(2**62, NATS_OF_256_BITS)  # beyond it a draw might not fit in 64 bits
+LARGEST_CUBE = 64  # numbers
+LARGEST_CUBE_SCALE = LARGEST_SCALE / (4 * LARGEST_CUBE)  # the reach is a sum of so many draws, and doubled on the way
+NARROWEST = 4  # a cube of so many numbers a unit of scale takes a few tries; of more it would take ever more
 
 
 class Noise(Protocol):
@@ -30,6 +33,9 @@ class Noise(Protocol):
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
         """One draw for each entry of ``which``, whose scale is ``scales[which[i]]``."""
 
+    def cube(self, scale: Fraction, size: int) -> Ints:
+        """``size`` numbers that share one secret reach: P(k) proportional to exp(-max |k_i| / scale)."""
+
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
         """Coins that fall True with probability ``chance``."""
 
@@ -44,3 +50,11 @@ def laplace_sd(scale: Fraction) -> float:
     """Standard deviation of the discrete Laplace of this scale."""
     half = scale.denominator / (2 * scale.numerator)
     return 1 / (math.sqrt(2) * math.sinh(half)) if half < 700 else 0.0
+
+
+def cube_sd(scale: Fraction, size: int) -> float:
+    """Standard deviation of each number of a cube, where the scale is no small part of the size.
+
+    With r for the reach, r + 1/2 is a gamma variable in all but name: sums over its middles are as good as integrals.
+    """
+    return math.sqrt(((size + 1) * (size + 2) * float(scale) ** 2 - 0.25) / 3)

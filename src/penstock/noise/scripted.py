@@ -46,6 +46,9 @@ class ScriptedNoise:
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
         return self.laplace(Fraction(1), len(which))
 
+    def cube(self, scale: Fraction, size: int) -> Ints:
+        return self.laplace(scale, size)
+
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
         return np.full(shape, chance >= Fraction(1, 2))
 

@@ -29,6 +29,8 @@ from penstock.types import Ints, Mask
 BLOCK_COINS = 1 << 17
 FURTHER_BITS = 64
 STEP_PLACES = 63
+WORD_BYTES = 16
+WORDS = 1 << 8 * WORD_BYTES
 
 Words = NDArray[Any]  # unsigned words of the chosen width
 _FACTORS = np.array([1, -1, 0, 0], np.int64)  # by the sign coin and the zero coin
@@ -100,6 +102,17 @@ class SecureNoise:
             drawn[start : start + rows] = _decoded(coins, row)
         return drawn
 
+    def cube(self, scale: Fraction, size: int) -> Ints:
+        # the reach r is a sum of size + 1 geometric variables, a place u_i is uniform below 2 (r + i), and all is drawn
+        # anew unless every u_i <= 2 r. So r and u have the weight C(r + size, size) q^r / prod 2 (r + i), which is q^r
+        # up to a constant; what is left are the numbers u - r, and summing over r gives q^max|u - r|. How many tries it
+        # took tells nothing of the one that counts
+        while True:
+            reach = sum(self._geometric(scale, size + 1).tolist())
+            placed = [self._below(2 * (reach + i)) for i in range(1, size + 1)]
+            if max(placed) <= 2 * reach:
+                return np.array(placed, np.int64) - reach
+
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
         row = max((_row_length(scale) for scale in scales), default=1)
         table = np.array([self._row(scale, row) for scale in scales])
@@ -149,6 +162,23 @@ class SecureNoise:
             self.source.fill(keys.view(np.uint8))
             if len(np.unique(keys)) == size:  # given that all differ, every order is equally likely
                 return np.argsort(keys)
+
+    def _geometric(self, scale: Fraction, size: int) -> Ints:
+        """Draws of G: the places of a row of coins, whatever its sign and its zero are."""
+        row = _row_length(scale)
+        self._tile(scale, row, size)
+        packed = np.packbits(self._throw(size * row, lambda i: _coin_digits(scale, row, i % row)), bitorder="little")
+        drawn: Ints = (packed.view(_PACKED[row]) >> np.uint8(2)).astype(np.int64)
+        return drawn
+
+    def _below(self, bound: int) -> int:
+        """A whole number from 0 to ``bound`` - 1, each as likely: as multiplied words, but for 2^64 words in 2^128."""
+        while True:
+            buffer = np.empty(WORD_BYTES, np.uint8)
+            self.source.fill(buffer)
+            product = int.from_bytes(buffer.tobytes(), "little") * bound
+            if product % WORDS >= WORDS % bound:
+                return product // WORDS
 
     def _tile(self, scale: Fraction, row: int, rows: int) -> None:
         """Lay the row of first digits ``rows`` times side by side, unless it lies there already."""

@@ -36,6 +36,15 @@ class SimulationNoise:
         stops = np.array([-np.expm1(-1 / float(scale)) for scale in scales])
         return self._difference(stops[which], len(which))
 
+    def cube(self, scale: Fraction, size: int) -> Ints:
+        stop = -np.expm1(-1 / float(scale))
+        while True:
+            reach = int(self._rng.geometric(stop, size + 1).sum()) - size - 1
+            placed = self._rng.integers(0, 2 * (reach + np.arange(1, size + 1)))
+            if (placed <= 2 * reach).all():
+                centred: Ints = placed - reach
+                return centred
+
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
         return self._rng.random(shape) < float(chance)
 

@@ -1,0 +1,143 @@
+"""Volleys: several readings of a single count that are paid for together, and carry less noise for it.
+
+One record moves the count of a unit by s1 at most, in every unit of a window. So what neighbours do to a window is a
+box, and noise that is made for a box does better than noise for each unit by itself: all readings of a volley share
+one secret reach r, and each is off by a uniform number from -r to r. With scale b the noise z of a volley has
+
+    P(z) proportional to exp(-max |z_i| / b),
+
+and if every count moves by s1 at most, so does the largest |z_i|: the answers of a volley, all of them or any first
+few, are told apart by s1 / b = e, however many they are. It is charged as one span of e, from its first reading to its
+last. A reading among ``size`` has about (size + 1) / 2 times the mean error that e alone buys, where readings that
+share e have ``size`` times as much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penstock.desk import Desk, Question, scale_of, spendable
+from penstock.epsilon import Epsilon
+from penstock.errors import BadInput
+from penstock.noise import cube_sd
+from penstock.noise.base import LARGEST_CUBE, LARGEST_CUBE_SCALE, NARROWEST
+from penstock.parameters import from_one_to
+from penstock.types import Ints, Snapshot
+
+
+@dataclass(frozen=True)
+class VolleyPlan:
+    """So many readings for ``e``, all of them together."""
+
+    size: int
+    e: Epsilon
+
+    def __post_init__(self) -> None:
+        from_one_to("the number of readings of a volley", self.size, LARGEST_CUBE)
+        spendable(self.e)
+
+
+class Volley:
+    """Readings of a single count under one secret reach, one volley after another.
+
+    A volley is paid for, and its noise drawn, at its first reading; it is over with its last, or when it is given up.
+    Between two of them ``renew`` says how the next one spends.
+    """
+
+    def __init__(self, desk: Desk, number: int) -> None:
+        if desk.bins != 1:
+            raise BadInput("a volley reads a single count; ask for the bins of a histogram.")
+        self.number = number
+        self.plan: VolleyPlan | None = None
+        self.left = 0  # readings until it is over
+        self._desk = desk
+        self._span: int | None = None
+        self._last = 0
+        self._noise = np.empty(0, np.int64)
+
+    @property
+    def running(self) -> bool:
+        """Whether there are readings that have been paid for."""
+        return self._span is not None
+
+    @property
+    def noise_sd(self) -> float:
+        """The standard deviation of the noise of each reading. Public."""
+        return 0.0 if self.plan is None else self.buys(self.plan)
+
+    def buys(self, plan: VolleyPlan) -> float:
+        """The standard deviation of the noise of each reading of such a volley. Public."""
+        if plan.size == 1:
+            return self._desk.noise_sd(plan.e)
+        return cube_sd(scale_of(self._desk.model.sensitivity, plan.e.nano), plan.size)
+
+    def fits(self, plan: VolleyPlan) -> bool:
+        """Whether there can be such a volley: of noise that is no wider than numbers are, nor next to none. Public."""
+        scale = scale_of(self._desk.model.sensitivity, plan.e.nano)
+        return plan.size <= NARROWEST * scale and scale <= LARGEST_CUBE_SCALE
+
+    def renew(self, plan: VolleyPlan) -> None:
+        """Plan the next volley."""
+        if self.running:
+            raise BadInput("a volley is renewed when it is over, or was given up; look at running first.")
+        if not self.fits(plan):
+            raise BadInput(
+                "a volley needs noise of a scale that is no small part of its size; ask for one after another."
+            )
+        self.plan, self.left = plan, plan.size
+
+    def can_read(self) -> bool:
+        """Whether the next reading could be paid for now. Public."""
+        if self.plan is None or not self.left:
+            return False
+        if self._span is None:
+            return self._desk.ledger.can(publish=self.plan.e)
+        return self._desk.ledger.can(self._span)
+
+    def read(self, snapshot: Snapshot) -> Ints:
+        """The count of this unit, with the next noise of the volley."""
+        if self.plan is None or not self.left:
+            raise BadInput("this volley is over; renew it with a plan.")
+        plan, counts, ledger, opening = self.plan, self._desk.counts(snapshot), self._desk.ledger, not self.running
+        scale = scale_of(self._desk.model.sensitivity, plan.e.nano)
+        if self._span is None:
+            self._span = ledger.open(plan.e, "publish").key
+        else:
+            ledger.touch(self._span)
+        self._last, place = ledger.t, plan.size - self.left
+        details = (self.number, plan.size, place, plan.e)
+        question = Question("volley", scale, plan.size if opening else 0, None, details, hides=opening)
+
+        def noisy() -> Ints:
+            if opening:
+                self._noise = self._desk.noise.cube(scale, plan.size)
+            return counts + self._noise[place : place + 1]
+
+        answer = self._desk.answer(question, noisy)
+        self.left -= 1
+        if not self.left:
+            self.retire()
+        return answer
+
+    def retire(self, last: int | None = None) -> None:
+        """End the volley: forget its noise and close the span at the last reading."""
+        self.left, self._noise = 0, np.empty(0, np.int64)
+        if self._span is not None:
+            self._desk.ledger.close(self._span, self._last if last is None else last)
+            self._span = None
+
+    def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        plan = self.plan and [self.plan.size, self.plan.e]
+        public = {"plan": plan, "left": self.left, "span": self._span, "last": self._last}
+        return public, {"noise": self._noise.copy()}
+
+    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
+        self.plan = public["plan"] and VolleyPlan(*public["plan"])
+        self.left, self._span, self._last = public["left"], public["span"], public["last"]
+        if sealed is None:
+            self.retire()
+        else:
+            self._noise = sealed["noise"]
