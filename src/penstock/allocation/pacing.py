@@ -32,11 +32,19 @@ class Pacing:
     """
 
     def __init__(
-        self, bins: int, window: int, objective: Objective, *, endless: bool, fixed: int = 0, watched: bool = True
+        self,
+        bins: int,
+        window: int,
+        objective: Objective,
+        *,
+        endless: bool,
+        fixed: int = 0,
+        watched: bool = True,
+        shared: bool = False,
     ) -> None:
         models = dynamics(window)
         self._window, self._paces = window, paces(window)
-        self._risk = risk(window, objective, windows=WINDOWS if endless else 1)
+        self._risk = risk(window, objective, windows=WINDOWS if endless else 1, shared=shared)
         self._power = 2 if objective == "rmse" else 1  # of errors that are added up
         self._watched, self._alarms = watched, alarms(models, window)
         usual = models.burst == 0  # bursts come and go before a pace could follow them

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 import numpy as np
@@ -26,18 +27,29 @@ class Rations:
         self.spent: list[int] = []
 
     def spend(self, t: int, nano: int) -> None:
-        """Unit ``t`` cost so much."""
+        """Unit ``t`` cost so much, or what has cost so much is read for the last time then."""
         if self._comes_back:
-            self.times.append(t)
-            self.spent.append(nano)
+            place = bisect_right(self.times, t)
+            self.times.insert(place, t)
+            self.spent.insert(place, nano)
 
-    def fair(self, t: int, every: int, remaining: int) -> int:
-        """The most that this release and each that follows it, ``every`` so many units, can cost alike."""
+    def move(self, before: int, t: int, nano: int) -> None:
+        """What was to be read for the last time at unit ``before`` is so at ``t``."""
+        if self._comes_back and before != t:
+            place = next(i for i, each in enumerate(zip(self.times, self.spent, strict=True)) if each == (before, nano))
+            del self.times[place], self.spent[place]
+            self.spend(t, nano)
+
+    def fair(self, t: int, every: int, remaining: int, held: int = 0) -> int:
+        """The most that this release and each that follows it, ``every`` so many units, can cost alike.
+
+        Each is ``held`` for so many units: it comes back to the window that much later.
+        """
         if not self._comes_back:
             return remaining // -(-max(self._window - t + 1, 1) // every)
-        return int(self.offers(t, every, remaining)[0])
+        return int(self.offers(t, every, remaining, held)[0])
 
-    def offers(self, t: int, every: int, remaining: int) -> Ints:
+    def offers(self, t: int, every: int, remaining: int, held: int = 0) -> Ints:
         """What is fair if this release is put off by 0, 1, 2, ... units, before the next would be due in its place.
 
         >>> rations = Rations(window=4, comes_back=True)
@@ -46,7 +58,7 @@ class Rations:
         [100, 500]
         """
         self._forget(t)
-        number, later = np.arange(-(-self._window // every)), np.arange(every)[:, np.newaxis]
+        number, later = np.arange(-(-(self._window + held) // every)), np.arange(every)[:, np.newaxis]
         room = remaining + self._back_by(t + later + number * every)
         fair: Ints = (room // (number + 1)).min(axis=1)
         return fair

@@ -18,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from penstock.allocation.volleys import steady
 from penstock.allocation.watch import FOUND, SEEN, pays
 from penstock.primitives.bank import Bank
 from penstock.primitives.dynamics import DAMPING, Dynamics, dynamics
@@ -45,17 +46,18 @@ def paces(window: int) -> Ints:
 
 
 @lru_cache(maxsize=16)
-def risk(window: int, objective: Objective = "mae", *, windows: int = WINDOWS) -> Floats:
+def risk(window: int, objective: Objective = "mae", *, windows: int = WINDOWS, shared: bool = False) -> Floats:
     """The logarithm of the error, a row a pace and a column a model; from the disk if it is there.
 
-    Twice: as it is without a watch, and as it is with one that never has had too many yeses.
+    Twice: as it is without a watch, and as it is with one that never has had too many yeses. ``shared``: readings that
+    follow each other share what they cost, and have less noise for it.
     """
     squared = objective == "rmse"
-    path = _place(window, squared, windows)
+    path = _place(window, squared, windows, shared)
     kept = _kept(path, (2, len(paces(window)), dynamics(window).size)) if path else None
     if kept is not None:
         return kept
-    table = computed(window, squared, windows)
+    table = computed(window, squared, windows, shared=shared)
     if path:
         _keep(path, table)
     return table
@@ -71,15 +73,15 @@ def _kept(path: Path, shape: tuple[int, ...]) -> Floats | None:
     return table if table.dtype == np.float64 and table.shape == shape and np.isfinite(table).all() else None
 
 
-def _place(window: int, squared: bool, windows: int) -> Path | None:
+def _place(window: int, squared: bool, windows: int, shared: bool) -> Path | None:
     """The file of a table; none where there is no home, or no source to know it by."""
     try:
-        return _directory() / f"risk-{_name_of(window, squared, windows)}.npy"
+        return _directory() / f"risk-{_name_of(window, squared, windows, shared)}.npy"
     except (OSError, RuntimeError):
         return None
 
 
-def computed(window: int, squared: bool, windows: int) -> Floats:
+def computed(window: int, squared: bool, windows: int, *, shared: bool = False) -> Floats:
     """The table, made up from nothing."""
     models = dynamics(window)
     units = max(min(windows * window, MOST_UNITS), window)
@@ -90,7 +92,9 @@ def computed(window: int, squared: bool, windows: int) -> Floats:
         rng = np.random.default_rng((units, batch))
         counts = made_up(models, units, repeats, rng)
         for row, pace in enumerate(paces(window).tolist()):
-            errors[:, row] += _errors_of(models, counts, window, pace, squared, rng)
+            every = math.ceil(window / pace)
+            noise = steady(window, every, comes_back=windows > 1) if shared else float(pace)
+            errors[:, row] += _errors_of(models, counts, pace, every, noise, squared, rng)
     return np.round(np.log(errors / batches) / (2 if squared else 1), DIGITS)
 
 
@@ -115,12 +119,12 @@ def made_up(models: Dynamics, units: int, repeats: int, rng: np.random.Generator
 
 
 def _errors_of(
-    models: Dynamics, counts: Floats, window: int, pace: int, squared: bool, rng: np.random.Generator
+    models: Dynamics, counts: Floats, pace: int, every: int, noisy: float, squared: bool, rng: np.random.Generator
 ) -> Floats:
     """The mean error of each model's own filter, or its square; and what it is if a watch sees jumps, where it pays."""
-    repeats, every = counts.shape[1], math.ceil(window / pace)
-    scale = np.full((repeats, 1), float(pace))
-    noise = rng.laplace(0, pace, (-(-len(counts) // every), *counts.shape[1:]))
+    repeats = counts.shape[1]
+    scale = np.full((repeats, 1), noisy)
+    noise = rng.laplace(0, noisy, (-(-len(counts) // every), *counts.shape[1:]))
     bank, lost = Bank(repeats, models), np.zeros((2, models.size))
     sudden = (models.rate > 0) & pays(pace, every)
     for number, begin in enumerate(range(0, len(counts), every)):
@@ -151,11 +155,11 @@ def _foreseen(bank: Bank, units: int) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def _name_of(window: int, squared: bool, windows: int) -> str:
+def _name_of(window: int, squared: bool, windows: int, shared: bool) -> str:
     """By what a table is known again: whatever it depends on, its own code included."""
-    modules = __name__, pays.__module__, Bank.__module__, dynamics.__module__, posterior.__module__
+    modules = __name__, pays.__module__, steady.__module__, Bank.__module__, dynamics.__module__, posterior.__module__
     code = "".join(bare_code(sys.modules[name]) for name in modules)
-    return hashlib.sha256(f"{window} {squared} {windows} {np.__version__} {code}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{window} {squared} {windows} {shared} {np.__version__} {code}".encode()).hexdigest()[:16]
 
 
 def _directory() -> Path:

@@ -10,9 +10,11 @@ import numpy as np
 from penstock.allocation.pacing import Pacing
 from penstock.allocation.rations import Rations
 from penstock.allocation.risk import Objective
+from penstock.allocation.volleys import SIZES, WORTH, wider
 from penstock.allocation.watch import Watch, pays
 from penstock.epsilon import NANO, Epsilon
 from penstock.models import PrivacyModel
+from penstock.primitives.volley import VolleyPlan
 from penstock.types import Floats
 
 PROBES, PROBE = 2, 0.03  # small looks at first, one a unit, and what each takes of epsilon: what is fast shows at once
@@ -26,7 +28,8 @@ EVEN = 0.1  # of an even share: what looks after a surprise leave for every unit
 WASTED = 50  # a release that has not even so small a part of the even share of a unit tells nothing
 LARGEST_WINDOW = 20_000  # units that can be planned for in seconds
 ROUNDING = 0.3  # the standard deviation that whole numbers have, however little their noise
-KEPT = ("releases", "due", "begun", "settled", "size", "stirred", "asked")
+LATE = 2  # times as long between readings as was planned for a volley: it is given up
+KEPT = ("spacing", "ends", "held", "releases", "due", "begun", "settled", "size", "stirred", "asked")
 NOTHING = Epsilon.of_nano(0)
 
 
@@ -37,7 +40,14 @@ class Timetable:
     """
 
     def __init__(
-        self, model: PrivacyModel, bins: int, objective: Objective, pace: int = 0, *, watching: bool = True
+        self,
+        model: PrivacyModel,
+        bins: int,
+        objective: Objective,
+        pace: int = 0,
+        *,
+        watching: bool = True,
+        sharing: bool = False,
     ) -> None:
         endless = not model.horizon_bound
         self.unit = float(model.sensitivity * NANO / model.epsilon.nano)  # the noise that epsilon buys
@@ -48,7 +58,12 @@ class Timetable:
         self._least = self.least(model)
         self._watching = watching and not pace
         self._rations = Rations(model.window, comes_back=endless)
-        self._pacing = Pacing(bins, model.window, objective, endless=endless, fixed=pace, watched=watching)
+        self._pacing = Pacing(
+            bins, model.window, objective, endless=endless, fixed=pace, watched=watching, shared=sharing
+        )
+        self._sharing = sharing
+        self.spacing = 0  # units between readings of a volley when it was planned
+        self.ends, self.held = 0, 0  # when a volley that is running will be read for the last time, and what it cost
         self.watch = Watch.of(model)
         self.releases = 0
         self.due = 1  # the unit of the next release
@@ -94,6 +109,27 @@ class Timetable:
             return min(max(self._epsilon.share(PROBE), self._epsilon / self._window), remaining)
         fair = Epsilon.of_nano(self._rations.fair(t, self.every(t), self._shared(t, remaining)))
         return max(fair, self.look(t, remaining)) if self.stirring(t) else fair
+
+    def offer(self, t: int, remaining: Epsilon) -> VolleyPlan:
+        """What a release takes, and how many that follow it are paid for with it."""
+        alone = VolleyPlan(1, max(self.affordable(t, remaining), Epsilon.of_nano(1)))
+        if not self._sharing or self.stirring(t):
+            return alone
+        if not self.settled:
+            return VolleyPlan(PROBES, min(alone.e * PROBES, remaining)) if not self.releases else alone
+        every, shared = self.every(t), self._shared(t, remaining)
+        best, least = alone, 1 / alone.e.nano
+        for size in SIZES[1:]:
+            if size * every > self._window:
+                break
+            e = self._rations.fair(t, size * every, shared, (size - 1) * every)
+            if e > 0 and wider(size) * (1 + WORTH * size) / e < least:
+                best, least = VolleyPlan(size, Epsilon.of_nano(e)), wider(size) * (1 + WORTH * size) / e
+        return best
+
+    def outlived(self, t: int) -> bool:
+        """Whether the readings that are left of a volley would come too late to be worth waiting for."""
+        return self.settled and self.every(t) > LATE * self.spacing
 
     def put_off(self, t: int, remaining: Epsilon) -> None:
         """A release that is due waits if a far better one can be paid for before the next would be due.
@@ -168,11 +204,23 @@ class Timetable:
 
     def spend(self, t: int, e: Epsilon) -> None:
         """A release of unit ``t`` cost so much: the next one is due. What a horizon has left is used before its end."""
-        self._rations.spend(t, e.nano)
+        if e:
+            self._rations.spend(t, e.nano)
         self.releases += 1
         self.due = t + (self.every(t) if self.settled else 1)
         if not self._endless and self.due > self._window:
             self.due = t + max((self._window - t) // 2, 1)
+
+    def share(self, t: int, e: Epsilon) -> None:
+        """A volley was opened for so much at unit ``t``."""
+        self.spacing, self.ends, self.held = self.every(t) if self.settled else 1, t, e.nano
+        self._rations.spend(t, e.nano)
+
+    def shared(self, t: int, left: int) -> None:
+        """A volley was read at unit ``t``, and has so many readings left."""
+        last = t + left * max(self.due - t, 1) if left else t
+        self._rations.move(self.ends, last, self.held)
+        self.ends = last
 
     def save(self) -> dict[str, Any]:
         kept = {name: getattr(self, name) for name in KEPT}

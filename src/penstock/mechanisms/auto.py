@@ -13,7 +13,9 @@ from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import from_one_to
 from penstock.primitives.estimator import Estimate, Estimator
+from penstock.primitives.reach import Reach
 from penstock.primitives.reading import Reading
+from penstock.primitives.volley import VolleyPlan
 from penstock.types import Floats, Ints, Kind, Release, Snapshot
 
 MOST_NUMBERS = 100_000_000  # in a state: a store takes a billion bytes at once
@@ -51,6 +53,7 @@ class Auto(Mechanism):
     seasons: bool = True
     shrinking: bool = True
     watching: bool = True
+    volleys: bool = True
 
     plan: timetable.Timetable = state()
     estimator: Estimator = state()
@@ -68,12 +71,17 @@ class Auto(Mechanism):
         window, bins, each_alone = self.model.window, self.curator.bins, self.each_alone
         each = summing.Summing.numbers(self.width) if window == 1 else Estimator.numbers(window)
         from_one_to("the number of bins (with another mechanism there can be more)", bins, MOST_NUMBERS // each)
-        self.plan = timetable.Timetable(self.model, bins, self.objective, self.pace, watching=self.watching)
+        self.sharing = self.volleys and bins == 1 and each_alone and window > timetable.PROBES
+        self.plan = timetable.Timetable(
+            self.model, bins, self.objective, self.pace, watching=self.watching, sharing=self.sharing
+        )
         parts = {"pooling": self.pooling, "seasons": self.seasons, "shrinking": self.shrinking}
         if window == 1:
             self.sums = summing.Summing(self.curator, self.width, self.plan.least_sd, gathering=each_alone, **parts)
             return
         self.estimator, run = Estimator(bins, window, **parts), self.plan.watch.plan
+        if self.sharing:
+            self.volley = self.curator.volley()
         self.lookout = watch.Lookout(self.curator.segment(), self.plan.watch)
         self.curator.noise_sd(timetable.Timetable.least(self.model))  # refused now, not in the middle of a stream
         self.curator.cap(decide=run.first * watch.YESES)
@@ -82,13 +90,28 @@ class Auto(Mechanism):
         if self.sums:
             return self.summed(snapshot, self.sums)
         t, noise_sd, kind = snapshot.t, self.last.noise_sd, Kind.REPUBLISHED
-        if t >= self.plan.due:
+        paid = self.sharing and self.volley.running
+        if t >= self.plan.due and not paid:
             self.plan.put_off(t, self.free(t))
-        e = self.plan.affordable(t, self.free(t)) if t >= self.plan.due else timetable.NOTHING
-        if not self.plan.tells(e):
-            e = self.noticed(snapshot)
-        if self.plan.tells(e) and self.curator.can(publish=e):
-            noise_sd, kind = self.look(snapshot, e), Kind.ESTIMATED
+        offer = None
+        if t >= self.plan.due and not paid:
+            offer = self.plan.offer(t, self.free(t))
+            if offer.size > 1 and not self.volley.fits(offer):
+                offer = VolleyPlan(1, max(self.plan.affordable(t, self.free(t)), Epsilon.of_nano(1)))
+        if t >= self.plan.due and paid:
+            noise_sd, kind = self.look(snapshot, timetable.NOTHING), Kind.ESTIMATED
+        else:
+            if offer is None or not self.plan.tells(offer.e):
+                e = self.noticed(snapshot)
+                offer = VolleyPlan(1, e) if self.plan.tells(e) else None
+            if offer is not None and (paid or self.curator.can(publish=offer.e)):
+                if offer.size > 1:
+                    self.volley.renew(offer)
+                    noise_sd, kind = self.look(snapshot, timetable.NOTHING), Kind.ESTIMATED
+                elif paid:
+                    noise_sd, kind = self.look(snapshot, timetable.NOTHING), Kind.ESTIMATED
+                else:
+                    noise_sd, kind = self.look(snapshot, offer.e), Kind.ESTIMATED
         if not self.plan.releases:
             return self.republish(snapshot)
         return self.estimate(snapshot, self.known(t), noise_sd, kind)
@@ -125,10 +148,21 @@ class Auto(Mechanism):
         if self.plan.tells(better) and self.curator.can(publish=better):
             self.estimator, seen = before, seen.joined(self.measure(snapshot, better))
             self.learn(snapshot.t, seen, better)
+        if self.sharing and self.plan.held:
+            if self.plan.outlived(snapshot.t):
+                self.volley.retire()
+            self.plan.shared(snapshot.t, self.volley.left)
+            if not self.volley.running:
+                self.plan.held = 0
         return seen.noise_sd
 
     def measure(self, snapshot: Snapshot, e: Epsilon) -> Reading:
         """Ask for all counts."""
+        if not e:
+            if not self.volley.running:
+                self.plan.share(snapshot.t, self.volley.plan.e)
+                self.reach = Reach(1.0 if self.volley.plan.e == 0 else self.model.epsilon.nano / self.volley.plan.e.nano, self.volley.plan.size)
+            return Reading.of(self.volley.read(snapshot), self.volley.noise_sd)
         measured = self.measured(snapshot, e)
         return Reading.of(measured.values, measured.noise_sd)
 
@@ -137,7 +171,7 @@ class Auto(Mechanism):
         if self.plan.at_rest and watch.surprised(seen, self.known(t)):
             self.plan.stirred = t
         self.plan.begun = self.plan.begun or t
-        self.estimator.observe(self.plan.age(t), *seen.scaled(self.plan.unit, self.plan.least_sd))
+        self.estimator.observe(self.plan.age(t), *seen.scaled(self.plan.unit, self.plan.least_sd), None if e else self.reach)
         self.plan.learn(t, self.estimator.weights, self.estimator.levels)
         self.plan.spend(t, e)
 

@@ -14,6 +14,7 @@ import numpy as np
 from penstock.primitives import mixture
 from penstock.primitives.dynamics import DAMPING, Dynamics
 from penstock.primitives.posterior import posterior
+from penstock.primitives.reach import Reach
 from penstock.primitives.trust import Trusting, dominant
 from penstock.types import Floats, Mask
 
@@ -90,11 +91,13 @@ class Bank(Trusting):
         self._restart(np.broadcast_to(measured, self.level.shape), scale, slice(None))
         return self._taken(measured, scale)
 
-    def update(self, measured: Floats, scale: Floats, gap: int, season: Floats) -> Belief:
+    def update(
+        self, measured: Floats, scale: Floats, gap: int, season: Floats, reach: Reach | None = None
+    ) -> Belief:
         """Take in a measurement, ``gap`` units after the last; ``season`` is what it adds to the level of each bin."""
         self.advance(gap)
         expected = self.level + self.models.seasonal * season
-        found = self.correct(measured - expected, scale, gap)
+        found = self.correct(measured - expected, scale, gap, reach)
         self.trust(found.evidence)
         belief = self._mixed(expected + found.found, found.found_variance, self.models.seasonal * season)
         return self._checked(belief, measured[:, :1], scale, season)
@@ -111,13 +114,13 @@ class Bank(Trusting):
         self.velocity_variance = over.kept**2 * self.velocity_variance + over.velocity * gained
         self.velocity *= over.kept
 
-    def correct(self, surprise: Floats, scale: Floats, gap: int) -> Correction:
+    def correct(self, surprise: Floats, scale: Floats, gap: int, reach: Reach | None = None) -> Correction:
         """Move every filter by what the measurement says."""
         models, trends, sudden = self.models, self.models.trends, self.models.sudden
         surprise = np.broadcast_to(surprise, self.level.shape)
-        found = _corrected(surprise, self.variance, models.around, scale)
+        found = _corrected(surprise, self.variance, models.around, scale, reach)
         wider, farther = self.variance[:, sudden] + models.jump[sudden], (models.around + models.burst)[sudden]
-        happened = _corrected(surprise[:, sudden], wider, farther, scale)
+        happened = _corrected(surprise[:, sudden], wider, farther, scale, reach)
         units = np.where(models.burst[sudden] > 0, 1, gap)  # a burst before this one is over
         nothing = units * np.log1p(-models.rate[sudden])
         _put(found, sudden, _either(Correction(*(part[:, sudden] for part in found)), happened, nothing))
@@ -193,9 +196,11 @@ class Bank(Trusting):
             setattr(self, name, np.array(saved[name]))
 
 
-def _corrected(surprise: Floats, variance: Floats, around: Floats, scale: Floats) -> Correction:
+def _corrected(
+    surprise: Floats, variance: Floats, around: Floats, scale: Floats, reach: Reach | None
+) -> Correction:
     whole = variance + around
-    found = posterior(surprise, whole, scale)
+    found = reach.posterior(surprise, whole) if reach else posterior(surprise, whole, scale)
     gain = variance / whole
     left = variance * (1 - gain * (1 - found.variance / whole))
     return Correction(found.evidence, gain * found.mean, left, found.mean, found.variance)

@@ -13,6 +13,7 @@ import numpy as np
 from penstock.primitives.bank import Bank, Belief, passage
 from penstock.primitives.calibration import Calibration
 from penstock.primitives.dynamics import dynamics
+from penstock.primitives.reach import Reach
 from penstock.primitives.relative import relative_median
 from penstock.primitives.season import Season
 from penstock.primitives.shrinkage import Shrinkage
@@ -69,7 +70,7 @@ class Estimator:
         """How many are kept of every bin, about."""
         return 4 * dynamics(window).size + 460
 
-    def observe(self, t: int, measured: Floats, scale: Floats) -> None:
+    def observe(self, t: int, measured: Floats, scale: Floats, reach: Reach | None = None) -> None:
         """Take in a measurement of unit ``t`` with noise of these scales."""
         column, noise = measured[:, np.newaxis], scale[:, np.newaxis]
         if self._belief is None:
@@ -77,7 +78,9 @@ class Estimator:
         else:
             foreseen = self._later(self._belief, t)
             self._calibration.update(measured - foreseen.mean, foreseen.spread, scale)
-            belief = self.bank.update(column, noise, t - self._t, self._seasonal(t)[:, np.newaxis])
+            belief = self.bank.update(column, noise, t - self._t, self._seasonal(t)[:, np.newaxis], reach)
+            if reach:
+                reach.learn(float((measured - foreseen.mean)[0]), float(foreseen.spread[0]) ** 2)
             guesses = np.stack([belief.mean, belief.median])
             (mean, median), deviation = self._calibration.corrected(guesses, belief.deviation, measured, scale)
             self._belief = belief._replace(mean=mean, median=median, deviation=deviation)
