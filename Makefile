@@ -46,10 +46,10 @@ bench: $(VENV)/.test ## measure speed and durability as ratios of one run, about
 	$(BIN)/python -m penstock.bench
 
 leaderboard: $(VENV)/.demo ## every mechanism on every stream, with tables, figures and a report in benchmarks/; what is known is not run again
-	$(BIN)/penstock bench leaderboard $(if $(DATA),--data "$(DATA)") $(LEADERBOARD)
+	$(BIN)/penstock bench leaderboard $(if $(DATA),--data "$(DATA)") $(if $(ADOPT),--adopt "$(ADOPT)") $(LEADERBOARD)
 
 auto: $(VENV)/.demo ## what is asked of auto, measured on the streams in DATA=folder, in benchmarks/auto.md; what is known is not run again
-	$(BIN)/penstock bench auto $(if $(DATA),--data "$(DATA)") $(AUTO)
+	$(BIN)/penstock bench auto $(if $(DATA),--data "$(DATA)") $(if $(ADOPT),--adopt "$(ADOPT)") $(AUTO)
 
 peers: $(VENV)/.demo ## compare errors with published ones on the streams in DATA=folder (or PENSTOCK_DATA), a few minutes
 	$(BIN)/penstock bench peers $(if $(DATA),--data "$(DATA)")

@@ -25,8 +25,8 @@ PLANTED = ("penstock.audit.broken", "penstock.audit.planted", "penstock.audit.pe
 MAY_DRAW = {"noise", "primitives"}
 SECRETS = {"ledger", "noise", "unseal", "meter", "desk"}
 PUBLIC_PRIMITIVES = (
-    *("estimator", "grouping", "kalman", "pid", "pool", "reading"),
-    *("sampling", "segment", "smoothing", "spread"),
+    *("estimator", "grouping", "kalman", "pid", "pool", "reach", "reading"),
+    *("sampling", "segment", "smoothing", "spread", "volley"),
 )
 A_MECHANISM_MAY_IMPORT = {
     *("math", "copy", "dataclasses", "typing", "collections", "fractions", "numpy"),

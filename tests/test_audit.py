@@ -367,6 +367,9 @@ class Tape:
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
         return self._next(lambda: self._noise.laplace_each(scales, which))
 
+    def cube(self, scale: Fraction, size: int) -> Ints:
+        return self._next(lambda: self._noise.cube(scale, size))
+
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
         return self._next(lambda: self._noise.bernoulli(chance, shape))
 

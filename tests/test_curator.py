@@ -56,7 +56,7 @@ class Untouchable:
     def _drawn(self, *_: object) -> NoReturn:
         raise AssertionError("something was drawn")
 
-    laplace = laplace_each = bernoulli = bernoulli_exp = order = _drawn
+    laplace = laplace_each = cube = bernoulli = bernoulli_exp = order = _drawn
 
 
 class FixedKey:

@@ -21,9 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.bench import code
-from penstock.bench.cache import COLUMNS, Cache
+from penstock.bench.cache import Cache
 from penstock.bench.metrics import RANGES, Outcome
 from penstock.bench.plain import AS_PUBLISHED, Faults
+from penstock.bench.rows import COLUMNS
 from penstock.bench.runner import known, measured
 from penstock.bench.running import APART
 from penstock.bench.scenario import Promise, Scenario, key_of

@@ -24,6 +24,7 @@ from penstock.epsilon import Epsilon
 from penstock.models import EventLevel, PrivacyModel, UserLevel, WEvent
 from penstock.noise import SimulationNoise
 from penstock.primitives.segment import SegmentPlan, Verdict
+from penstock.primitives.volley import VolleyPlan
 from penstock.queries import Counts, Distance, EuclideanDistance, GroupDistances, GroupSums, LargestDistance
 from penstock.types import Ints, Mask, Snapshot
 
@@ -291,6 +292,37 @@ def grouping(e: int, longest: int) -> Case:
     return Case(EventLevel(epsilon=e), one, other, lambda curator: curator.grouper(Epsilon(e), longest), ask, chance)
 
 
+# ---- readings that share a reach ------------------------------------------------------------------------------------
+
+
+def shared(noise: list[int], size: int, scale: Fraction) -> Decimal:
+    """The chance of the first few of so many numbers, but for a constant: summed over how far out any of them is."""
+    nearest, rest, total = max(map(abs, noise)), size - len(noise), Decimal(0)
+    for far in range(nearest, nearest + reach(scale) * (size + 1)):
+        ways = (2 * far + 1) ** rest - ((2 * far - 1) ** rest if far > nearest else 0)
+        total += ratio(scale) ** far * ways
+    return total
+
+
+def volleying(size: int, read: int) -> Case:
+    """One volley after another, each given up after so many readings."""
+
+    def ask(curator: Curator, volley: Any, snapshot: Snapshot) -> int:
+        if (snapshot.t - 1) % read == 0:
+            volley.retire()
+            volley.renew(VolleyPlan(size, Epsilon(2)))
+        return int(volley.read(snapshot)[0])
+
+    def chance(rows: Rows, answers: list[Any]) -> Decimal:
+        noise = [answer - row[0] for answer, row in zip(answers, rows, strict=True)]
+        parts = [shared(noise[i : i + read], size, per(2, 2)) for i in range(0, len(noise), read)]
+        return math.prod(parts, start=Decimal(1))
+
+    one, other = ([[count] for count in counts] for counts in ([4, 5, 9, 3, 2, 1], [6, 6, 9, 1, 4, 0]))
+    model = UserLevel(epsilon=12, horizon=6, per_unit=2)
+    return Case(model, one, other, lambda curator: curator.volley(), ask, chance)
+
+
 # ---- sums over time -------------------------------------------------------------------------------------------------
 
 USER = UserLevel(epsilon=20, horizon=7)
@@ -369,6 +401,9 @@ CASES = {
     ),
     "extend": grouping(16, 64),
     "extend-short": grouping(16, 3),
+    "volley": volleying(3, 3),
+    "volley-given-up": volleying(4, 2),
+    "volley-of-one": volleying(1, 1),
     "pool": pooling(1),
     "pool-twice": pooling(2),
     "pool-purse": Case(USER, ONE, OTHER, lambda curator: curator.pool(), ask_of_pool, chance_of_pool),
@@ -404,6 +439,9 @@ class Halved(SimulationNoise):
 
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
         return super().laplace_each([scale / 2 for scale in scales], which)
+
+    def cube(self, scale: Fraction, size: int) -> Ints:
+        return super().cube(scale / 2, size)
 
     def bernoulli_exp(self, rate: Fraction, steps: Ints) -> Mask:
         return super().bernoulli_exp(rate * 2, steps)

@@ -234,7 +234,7 @@ class Curator:
         self._desk.check(snapshot)
 
     def retire(self, last: int | None = None) -> None:
-        """A step has failed: end all segments, empty all pools, close all groups. What was paid stays paid.
+        """A step has failed: end all segments and volleys, empty all pools, close all groups. What was paid stays paid.
 
         ``last`` is given when nobody knows what the failed step has read: then it may have read up to that unit.
         """
@@ -263,7 +263,7 @@ class Curator:
 
     def _issue(self, handle: H) -> H:
         if self._ledger.t:
-            raise BadInput("segments, pools and groupers are made in begin(), so that a restart finds them again.")
+            raise BadInput("segments, volleys, pools and groupers are made in begin(), so that restarts find them.")
         self._handles.append(handle)
         return handle
 

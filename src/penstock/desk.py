@@ -215,7 +215,7 @@ def as_nano(budgets: Sequence[Epsilon], most: Epsilon) -> Ints:
 
 
 class Handle(Protocol):
-    """A piece of sealed state that a mechanism holds but cannot look into: a segment, a pool, a grouper."""
+    """A piece of sealed state that a mechanism holds but cannot look into: a segment, a volley, a pool, a grouper."""
 
     def retire(self, last: int | None = None) -> None:
         """Give up the secret part; what was paid stays paid. ``last``: the latest unit it may have read, if unknown."""

@@ -23,6 +23,9 @@ class Halved(Listening):
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
         return super().laplace_each([scale / 2 for scale in scales], which)
 
+    def cube(self, scale: Fraction, size: int) -> Ints:
+        return super().cube(scale / 2, size)
+
     def bernoulli_exp(self, rate: Fraction, steps: Ints) -> Mask:
         return super().bernoulli_exp(rate * 2, steps)
 

@@ -1,42 +1,41 @@
 """Outcomes that are known already, in a file that can be read, compared and checked in.
 
-A row is a run: its key, what was run, its figures, and a check sum over all of it. A row that does not agree with its
-check sum, or cannot be read, is dropped and measured again. Rows are added as runs end, so that whoever is interrupted
-loses nothing; when all is done the file is written anew in order, without rows that a newer run has replaced.
+A row that does not agree with its check sum, or cannot be read, is dropped and measured again. Rows are added as runs
+end, so that whoever is interrupted loses nothing; when all is done the file is written anew in order, without rows that
+a newer run has replaced.
 """
 
 from __future__ import annotations
 
 import csv
 import fcntl
-import hashlib
 import io
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from penstock.bench.metrics import DIGITS, Outcome
+from penstock.bench.metrics import Outcome
+from penstock.bench.rows import ADOPTED, COLUMNS, OTHERWISE, SAME, About, Row, about, order, version
 from penstock.bench.scenario import Runnable
 from penstock.errors import BadInput
 
-ABOUT = ("key", "stream", "data", "law", "epsilon", "window", "what", "seed")
-COLUMNS = (*ABOUT, *Outcome._fields, "check")
+
+class Origins(NamedTuple):
+    """How many runs were used; of these, how many were adopted from older code, and how many were compared with it.
+
+    Some of the latter came out the ``same``, others ``otherwise``.
+    """
+
+    used: int
+    adopted: int
+    same: int
+    otherwise: int
 
 
-class Row(NamedTuple):
-    """A run that is known: its key, what it was, and what came of it."""
-
-    key: str
-    about: tuple[str, ...]
-    outcome: Outcome
-
-    def written(self) -> list[str]:
-        """Its cells, the check sum last."""
-        cells = [self.key, *self.about, *(f"{figure:.{DIGITS}g}" for figure in self.outcome)]
-        return [*cells, _check(cells)]
+NOTHING_USED = Origins(0, 0, 0, 0)
 
 
 class Cache:
@@ -46,6 +45,7 @@ class Cache:
         self.path = path
         self.dropped = 0
         self._rows: dict[str, Row] = {}
+        self._used: set[str] = set()
         self._added: io.TextIOWrapper | None = None
 
     @staticmethod
@@ -88,16 +88,41 @@ class Cache:
         if key not in self._rows:
             return None
         self._rows[key] = row = self._rows.pop(key)  # the latest of its kind is the one that was used last
+        self._used.add(key)
         return row.outcome
 
+    def row(self, key: str) -> Row | None:
+        """The same, with where it comes from; who looks at it does not use it."""
+        return self._rows.get(key)
+
+    @property
+    def origins(self) -> Origins:
+        """Where the runs come from that were asked for and are known."""
+        signs = [self._rows[key].sign for key in self._used]
+        return Origins(len(signs), *map(signs.count, (ADOPTED, SAME, OTHERWISE)))
+
+    def latest(self) -> dict[About, Row]:
+        """Of every run the row that was made or used last, whichever code it is of."""
+        return {row.about: row for row in self._rows.values()}
+
     def put(self, key: str, digest: str, what: Runnable, seed: int, outcome: Outcome) -> None:
-        """Keep an outcome, at once. ``digest`` tells streams of one name apart: a file, and what stands in for it."""
-        promise = what.promise
-        about = what.stream, digest, promise.terms, promise.epsilon, str(promise.window), what.name, str(seed)
-        self._rows[key] = Row(key, about, outcome)
+        """Keep an outcome, at once. ``digest`` tells streams of one name apart."""
+        self._keep(Row(key, about(digest, what, seed), outcome, version(what)))
+
+    def compare(self, key: str, older: Row, what: Runnable, outcome: Outcome) -> None:
+        """Keep an outcome, and whether it is to the last digit what the row of older code says."""
+        row = Row(key, older.about, outcome, version(what), SAME, older.version)
+        self._keep(row if row.figures == older.figures else row._replace(sign=OTHERWISE))
+
+    def adopt(self, key: str, older: Row, what: Runnable) -> None:
+        """Keep the figures of older code under this key. Where they were measured stays known."""
+        self._keep(Row(key, older.about, older.outcome, version(what), ADOPTED, older.origin))
+
+    def _keep(self, row: Row) -> None:
+        self._rows[row.key] = row
         if self._added is not None:
             with self._writing():
-                csv.writer(self._added, lineterminator="\n").writerow(self._rows[key].written())
+                csv.writer(self._added, lineterminator="\n").writerow(row.written())
                 self._added.flush()
 
     def _read(self) -> None:
@@ -110,7 +135,7 @@ class Cache:
         if not headed:
             shutil.copyfile(self.path, self.path.with_suffix(".csv.old"))  # of another version, perhaps
         for line in lines[1:] if headed else lines:
-            row = _row(line)
+            row = Row.read(line)
             if row is None:
                 self.dropped += 1
             else:
@@ -120,35 +145,15 @@ class Cache:
 
     def _written_anew(self) -> None:
         """All rows in order; of rows about the same run, which other code has made, only the latest."""
-        latest = {row.about: row for row in self._rows.values()}
+        latest = self.latest()
         beside = self.path.with_suffix(".new")
         try:
             with beside.open("w", encoding="utf-8", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(COLUMNS)
-                writer.writerows(latest[about].written() for about in sorted(latest, key=_order))
+                writer.writerows(latest[about].written() for about in sorted(latest, key=order))
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(self.path)
         finally:
             beside.unlink(missing_ok=True)
-
-
-def _row(line: str) -> Row | None:
-    """The row that was written as this line, or nothing if it was written otherwise."""
-    try:
-        cells = next(csv.reader([line]))
-        if len(cells) != len(COLUMNS) or cells[-1] != _check(cells[:-1]):
-            return None
-        return Row(cells[0], tuple(cells[1 : len(ABOUT)]), Outcome(*map(float, cells[len(ABOUT) : -1])))
-    except (csv.Error, StopIteration, ValueError):
-        return None
-
-
-def _check(cells: Iterable[str]) -> str:
-    return hashlib.sha256("\x1f".join(cells).encode()).hexdigest()[:8]
-
-
-def _order(about: tuple[str, ...]) -> tuple[str, str, str, float, int, str, int]:
-    stream, digest, law, epsilon, window, what, seed = about
-    return law, stream, digest, float(epsilon), int(window), what, int(seed)

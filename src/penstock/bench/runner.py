@@ -10,7 +10,9 @@ from typing import Protocol, TypeVar
 from penstock.bench.cache import Cache
 from penstock.bench.metrics import Outcome
 from penstock.bench.processes import ended
+from penstock.bench.rows import Row, about
 from penstock.bench.scenario import Counted, Runnable, key_of
+from penstock.bench.spot_checks import Candidates, Verdict
 from penstock.errors import BadInput
 
 HELD = 32  # streams that a process holds at a time
@@ -36,17 +38,23 @@ def measured(wanted: Mapping[R, int], loader: Loader, cache: Cache, workers: int
     """
     digests = _digests(wanted, loader)
     keys = _keys(wanted, digests)
-    # One seed after another, so that whoever stops has something whole; else by keys, which is as good as shuffled, so
-    # that the time left can be told from the time gone.
-    unknown = [job for job, key in keys.items() if cache.get(key) is None]
-    jobs = sorted(unknown, key=lambda job: (job[1], keys[job]))
-    show(0, len(jobs))
-    for done, (job, (key, outcome)) in enumerate(_run(jobs, loader, workers), start=1):
-        if key != keys[job]:
-            raise BadInput("code or data have changed while the benchmark ran; run it again, it goes on where it was.")
-        cache.put(key, digests[job[0].stream], *job, outcome)
-        show(done, len(jobs))
+    unknown = {job: key for job, key in keys.items() if cache.get(key) is None}
+    for job, outcome in _outcomes(unknown, loader, workers, show):
+        cache.put(keys[job], digests[job[0].stream], *job, outcome)
     return _found(keys, cache)
+
+
+def adopted(wanted: Mapping[R, int], number: int, loader: Loader, cache: Cache, workers: int, show: Show) -> Verdict:
+    """Take over what older code has measured of all this, where so many runs of every group come out the same now."""
+    digests = _digests(wanted, loader)
+    keys = _keys(wanted, digests)
+
+    def compare(older: Mapping[tuple[R, int], Row]) -> None:
+        for job, outcome in _outcomes({job: keys[job] for job in older}, loader, workers, show):
+            cache.compare(keys[job], older[job], job[0], outcome)
+
+    abouts = {(what, seed): about(digests[what.stream], what, seed) for what, seed in keys}
+    return Candidates(keys, abouts, cache).settle(number, compare)
 
 
 def known(wanted: Mapping[R, int], loader: Loader, cache: Cache) -> Outcomes[R]:
@@ -71,6 +79,21 @@ def _found(keys: Mapping[tuple[R, int], str], cache: Cache) -> Outcomes[R]:
         if outcome is not None:
             outcomes.setdefault(what, {})[seed] = outcome
     return outcomes
+
+
+def _outcomes(
+    keys: Mapping[tuple[R, int], str], loader: Loader, workers: int, show: Show
+) -> Iterator[tuple[tuple[R, int], Outcome]]:
+    """Run all of these, which have these keys."""
+    # One seed after another, so that whoever stops has something whole; else by keys, which is as good as shuffled, so
+    # that the time left can be told from the time gone.
+    jobs = sorted(keys, key=lambda job: (job[1], keys[job]))
+    show(0, len(jobs))
+    for done, (job, (key, outcome)) in enumerate(_run(jobs, loader, workers), start=1):
+        if key != keys[job]:
+            raise BadInput("code or data have changed while the benchmark ran; run it again, it goes on where it was.")
+        yield job, outcome
+        show(done, len(jobs))
 
 
 def _run(

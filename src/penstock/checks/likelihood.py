@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
@@ -14,6 +15,7 @@ from penstock.types import Floats, Ints
 
 TAIL = 30  # threshold noise beyond so many scales has a chance of exp(-30)
 MOST_PLACES = 2**15
+DIGITS = Context(prec=60)  # differences of logarithms of sums that have powers of 64 in them
 
 
 @dataclass
@@ -65,6 +67,62 @@ class Run:
         places = np.unique(np.concatenate([between, *(bend + near for bend in bends for near in about)]))
         widths = np.diff(places, prepend=places[0] - 1, append=places[-1] + 1)
         return places, np.log((widths[:-1] + widths[1:]) / 2)
+
+
+@dataclass
+class Shared:
+    """Readings under one reach, of which a first few were made so far."""
+
+    scale: Fraction
+    noise: list[int]  # that was drawn for them; none if it was not drawn for a volley
+    read: int = 0
+    farthest: tuple[int, int] = (0, 0)  # the noise of them that lies farthest out, on the one stream and on the other
+
+    def hear(self, one: int, other: int) -> int | None:
+        """Another reading, with so much noise on either stream. The noise that was drawn for it, if there is any."""
+        self.farthest = max(self.farthest[0], abs(one)), max(self.farthest[1], abs(other))
+        self.read += 1
+        return self.noise[self.read - 1] if self.read <= len(self.noise) else None
+
+    def loss(self, points: int) -> float:
+        """The logarithm of how much more probable these readings are on the one stream. Exact, whatever the points."""
+        one, other = self.farthest
+        rest = len(self.noise) - self.read
+        return float("inf") if rest < 0 else difference_of_reaches(one, other, rest, self.scale)
+
+
+def difference_of_reaches(one: int, other: int, rest: int, scale: Fraction) -> float:
+    """The logarithm of how much more probable readings are whose noise goes as far as ``one`` than as ``other``.
+
+    With q = exp(-1/scale), and ``rest`` readings not made yet, it is the sum over all reaches r from there on of q^r
+    (2 r + 1)^rest, for which the others may lie anywhere within r.
+    """
+    with localcontext(DIGITS):
+        away = Decimal(other - one) * scale.denominator / scale.numerator
+        sums = [_horner(_places_left(rest, scale), 2 * far + 1) for far in (one, other)]
+        return float(away + (sums[0] / sums[1]).ln())
+
+
+@lru_cache(maxsize=256)
+def _places_left(rest: int, scale: Fraction) -> list[Decimal]:
+    """The sum over j of q^j (c + 2 j)^rest as a polynomial of c, its highest power first.
+
+    Its coefficients are binomials times the sums over j of q^j j^k, each of which follows from those before it, as q^j
+    j^k is q times q^(j-1) ((j - 1) + 1)^k. Nothing is ever subtracted.
+    """
+    q = (Decimal(-scale.denominator) / scale.numerator).exp()
+    sums: list[Decimal] = []
+    for k in range(rest + 1):
+        before = sum((math.comb(k, i) * sums[i] for i in range(k)), start=Decimal(0))
+        sums.append((q * before if k else Decimal(1)) / (1 - q))
+    return [math.comb(rest, k) * 2**k * sums[k] for k in range(rest + 1)]
+
+
+def _horner(coefficients: list[Decimal], c: int) -> Decimal:
+    total = Decimal(0)
+    for each in coefficients:
+        total = total * c + each
+    return total
 
 
 def log_of_sample(answer: Ints, truth: Ints, chance: float, scales: Sequence[Fraction]) -> float:

@@ -34,12 +34,13 @@ class Listening:
         self.t = 0
         self.drawn: list[Fraction] = []  # the scale of every number
         self.numbers: list[int] = []
+        self.reaches: list[int] = []  # how many of the numbers share a reach, for each one
         self.coins: list[Coins] = []
         self._noise = noise
 
     def listen(self, question: Question, compute: Callable[[], T]) -> T:
         """Compute an answer, and keep what is drawn for it: as many numbers as the question says."""
-        self.drawn, self.numbers, self.coins = [], [], []
+        self.drawn, self.numbers, self.reaches, self.coins = [], [], [], []
         answer = compute()
         if len(self.drawn) != question.draws:
             raise CheckFailed(f"{question.verb} says it draws {question.draws} values and draws {len(self.drawn)}.")
@@ -56,6 +57,7 @@ class Listening:
         return self._kept([scales[i] for i in which], self._noise.laplace_each(scales, which))
 
     def cube(self, scale: Fraction, size: int) -> Ints:
+        self.reaches.append(size)
         return self._kept([scale] * size, self._noise.cube(scale, size))
 
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:

@@ -49,6 +49,9 @@ class NoNoise:
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> NoReturn:
         self._refuse()
 
+    def cube(self, scale: Fraction, size: int) -> NoReturn:
+        self._refuse()
+
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> NoReturn:
         self._refuse()
 

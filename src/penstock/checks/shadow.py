@@ -2,8 +2,8 @@
 
 A shadow stands between curator and noise and at the door for answers. It knows nothing of the ledger. From the scale
 of every draw it works out what the answer tells about each bin of each time unit (sensitivity / scale), and for
-comparisons what a run tells as a whole: u, and v for each yes, and v more at the yes itself. Recounted, that must keep
-the law too.
+comparisons what a run tells as a whole: u, and v for each yes, and v more at the yes itself. Readings that share a
+reach tell sensitivity / scale, all of them together. Recounted, that must keep the law too.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from penstock.queries import Bins, Deviation
 from penstock.types import Ints, Mask
 
 T = TypeVar("T")
-UNBOUNDED = LARGEST * NANO  # the price of a comparison without threshold noise
+UNBOUNDED = LARGEST * NANO  # the price of a comparison without threshold noise, or of a reading without its own
 
 
 @dataclass
 class Run:
-    """Comparisons under one threshold noise."""
+    """Comparisons under one threshold noise, or readings under one reach: those cost u, and it is counted how many."""
 
     key: int
     first: int
@@ -38,6 +38,7 @@ class Run:
     v: int = 0
     last: int = 0
     yeses: int = 0
+    read: int = 0
 
 
 class Shadow(Listening):
@@ -93,15 +94,30 @@ class Shadow(Listening):
     def _price_above(self, question: Question, answer: Any) -> None:
         number = question.details[0]
         *opening, v = self._prices(self._model.sensitivity).tolist()
+        run = self._run(number, opening)
+        run.v = max(run.v, v)
+        if answer:
+            run.yeses += 1
+            self._at(self.t)[:] += v
+
+    def _price_volley(self, question: Question, answer: Any) -> None:
+        number, size, place, _ = question.details
+        prices = self._prices(self._model.sensitivity).tolist()
+        shared = self.reaches == [size] == [len(prices)]
+        run = self._run(number, prices[:1] if shared else [UNBOUNDED] * bool(prices))
+        if place != run.read or place >= size:  # not the next noise, or none that was drawn
+            run.u = UNBOUNDED
+        run.read += 1
+
+    def _run(self, number: int, opening: list[int]) -> Run:
+        """The run that an answer belongs to: a new one if it drew noise for one, or should have."""
         if opening or number not in self._running:
             self._runs.append(Run(len(self._runs), self.t, *(opening or [UNBOUNDED])))
             self._running[number] = self._runs[-1]
         run = self._running[number]
-        run.v, run.last = max(run.v, v), self.t
+        run.last = self.t
         self._touches.append(Touch(self.t, run.key))
-        if answer:
-            run.yeses += 1
-            self._at(self.t)[:] += v
+        return run
 
     def _price_extend(self, question: Question, answer: Any) -> None:
         number, _, comparing = question.details

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from penstock.checks.likelihood import Run, log_first_heads, log_of_cell, log_of_sample
+from penstock.checks.likelihood import Run, Shared, log_first_heads, log_of_cell, log_of_sample
 from penstock.checks.listening import Listening
 from penstock.desk import EVEN, Question
 from penstock.epsilon import NANO
@@ -71,8 +71,9 @@ class Witness(Listening):
         self._differ = (one != other).any(axis=1).tolist()
         self._bins = one.shape[1]
         self._told = 0.0
-        self._runs: list[Run] = []
+        self._runs: list[Run | Shared] = []
         self._running: dict[tuple[int, int], Run] = {}  # number of the handle, bin -> its run
+        self._volleys: dict[int, Shared] = {}  # number of the handle -> its latest volley
         self._pools: dict[int, Pooled] = {}
         self._groups: dict[tuple[int, int], list[int]] = {}  # number of the grouper, bin -> units in its group
 
@@ -206,6 +207,20 @@ class Witness(Listening):
         run.scales.append(scale)
         run.yeses.append(yes)
         self._require(question, yes == (nu >= gaps[0] + run.rho))
+
+    # ---- readings that share a reach --------------------------------------------------------------------------------
+
+    def _weigh_volley(self, question: Question, answer: Ints) -> None:
+        number, size, place, _ = question.details
+        if self.drawn or number not in self._volleys:
+            shared = self.reaches == [size] == [len(self.drawn)]
+            self._volleys[number] = Shared(self.drawn[0], self.numbers) if shared else Shared(Fraction(1), [])
+            self._runs.append(self._volleys[number])
+        truths, volley = self._truths(lambda counts: counts), self._volleys[number]
+        self._note(question, truths, self._model.sensitivity)
+        right = place == volley.read
+        one, other = (int(answer[0] - truth[0]) for truth in truths)
+        self._require(question, volley.hear(one, other) == one and right)
 
     # ---- sums over time ---------------------------------------------------------------------------------------------
 

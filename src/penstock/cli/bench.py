@@ -15,7 +15,7 @@ from penstock.bench.cache import Cache
 from penstock.bench.originals import ORIGINALS, original_named
 from penstock.bench.originals import fetch as fetched
 from penstock.bench.report import About, Shown, standings_table, write
-from penstock.bench.runner import Loader, known
+from penstock.bench.runner import known
 from penstock.bench.suite.naming import Loaded
 from penstock.bench.suite.streams import LONG, NAMED, named
 from penstock.bench.summary import Errors
@@ -42,6 +42,7 @@ def leaderboard(
     streams: Annotated[list[str], typer.Option("--stream", help="On this stream, see penstock bench streams.")] = [],  # noqa: B006
     dev: Annotated[bool, typer.Option("--dev", help="Only six short streams, for working on a mechanism.")] = False,
     seeds: Annotated[int | None, typer.Option(min=1, help="Runs in each cell, instead of 3, or 9 of short.")] = None,
+    adopt: benching.Adopt = None,
     workers: benching.Workers = benching.CORES,
     figures: Annotated[bool, typer.Option(help="Draw heat maps, and put them into the report.")] = True,
 ) -> None:
@@ -57,16 +58,19 @@ def leaderboard(
     about = {name: _about(name, loader(name)) for board in chosen for name in board.streams}
     for board in chosen:
         require_long_enough(board, {name: each.steps for name, each in about.items()})
-    shown = []
+    shown: list[Shown] = []
     with Cache(into / benching.RESULTS).open() as cache:
         if cache.dropped:
             messages.print(f"{several(cache.dropped, 'row')} of {escape(str(cache.path))} cannot be trusted; dropped.")
         for board in chosen:
-            shown.append(_measured(board, keys, seeds, loader, cache, workers))
+            found = benching.run(board.wanted(keys, seeds), board.title, loader, cache, workers, adopt)
+            others = known(board.wanted(seeds=seeds), loader, cache) if keys else {}  # as far as they are
+            shown.append(Shown(board, others | found))
             results.print(standings_table(shown[-1]))
             _tell_deserted(shown[-1])
     command = _command({"--board": boards, "--only": only, "--stream": streams}, seeds, dev=dev)
-    written = write(into if whole else into / PART, shown, list(about.values()), figures=figures, command=command)
+    folder = into if whole else into / PART
+    written = write(folder, shown, list(about.values()), figures=figures, command=command, origins=cache.origins)
     benching.tell_stand_ins(about.values())
     report = next(path for path in written if path.suffix == ".html")
     results.print(f"[dim]Report: {escape(str(report))}[/]", soft_wrap=True)
@@ -116,15 +120,6 @@ def _chosen(keys: Sequence[str], names: Sequence[str], *, dev: bool) -> list[Boa
     for name in names:
         named(name.split("[")[0])
     return [board.on(names) if names else board for board in boards]
-
-
-def _measured(
-    board: Board, keys: Sequence[str], seeds: int | None, loader: Loader, cache: Cache, workers: int
-) -> Shown:
-    """All mechanisms; or only some, and the others as far as they are known."""
-    found = benching.run(board.wanted(keys, seeds), board.title, loader, cache, workers)
-    others = known(board.wanted(seeds=seeds), loader, cache) if keys else {}
-    return Shown(board, others | found)
 
 
 def _command(lists: Mapping[str, Sequence[str]], seeds: int | None, *, dev: bool) -> str:

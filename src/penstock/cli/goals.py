@@ -32,6 +32,7 @@ def auto(
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Runs in each cell, instead of 3, 5 of long or 27 of short.")
     ] = None,
+    adopt: benching.Adopt = None,
     workers: benching.Workers = benching.CORES,
 ) -> None:
     """Measure auto by what is asked of it: beside others, without its parts, in time and memory, and where it loses.
@@ -43,13 +44,14 @@ def auto(
     with Cache(into / benching.RESULTS).open() as cache:
 
         def measuring(wanted: Mapping[R, int], doing: str) -> Mapping[R, Mapping[int, Outcome]]:
-            return benching.run(wanted, doing, loader, cache, workers)
+            return benching.run(wanted, doing, loader, cache, workers, adopt)
 
         found = Found.of(plan, loader, measuring)
     stand_ins = benching.tell_stand_ins(loader(name) for name in found.empty)
     command = "penstock bench auto" + (f" --seeds {seeds}" if seeds else "")
     page = into / PAGE
-    page.write_text(document(found, plan.boards, cost(), command=command, stand_ins=stand_ins), encoding="utf-8")
+    text = document(found, plan.boards, cost(), command=command, origins=cache.origins, stand_ins=stand_ins)
+    page.write_text(text, encoding="utf-8")
     results.print(_table(goals(found)))
     results.print(f"[dim]Report: {escape(str(page))}[/]", soft_wrap=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -16,7 +17,8 @@ NATS_OF_256_BITS = 178  # exp(-178) < 2^-256: what is cut off a distribution is 
 LARGEST_SCALE = Fraction(2**62, NATS_OF_256_BITS)  # beyond it a draw might not fit in 64 bits
 LARGEST_CUBE = 64  # numbers
 LARGEST_CUBE_SCALE = LARGEST_SCALE / (4 * LARGEST_CUBE)  # the reach is a sum of so many draws, and doubled on the way
-NARROWEST = 4  # a cube of so many numbers a unit of scale takes a few tries; of more it would take ever more
+NARROWEST = 4  # a cube of so many numbers a unit of scale takes eight tries in the mean; of more ever more
+SUMMED = 16  # up to such a scale the spread of a cube is summed, and above it is as good as an integral
 
 
 class Noise(Protocol):
@@ -52,9 +54,19 @@ def laplace_sd(scale: Fraction) -> float:
     return 1 / (math.sqrt(2) * math.sinh(half)) if half < 700 else 0.0
 
 
+@lru_cache(maxsize=256)
 def cube_sd(scale: Fraction, size: int) -> float:
-    """Standard deviation of each number of a cube, where the scale is no small part of the size.
+    """Standard deviation of each number of a cube.
 
-    With r for the reach, r + 1/2 is a gamma variable in all but name: sums over its middles are as good as integrals.
+    The reach r has the weight exp(-r / scale) (2 r + 1)^size, and a number the variance r (r + 1) / 3 given r. With r +
+    1/2 for a gamma variable sums are as good as integrals, where the scale is not small.
     """
-    return math.sqrt(((size + 1) * (size + 2) * float(scale) ** 2 - 0.25) / 3)
+    wide = float(scale)
+    if size == 1:
+        return laplace_sd(scale)
+    if wide > SUMMED:
+        return math.sqrt(((size + 1) * (size + 2) * wide**2 - 0.25) / 3)
+    reaches = np.arange(math.ceil((4 * size + 60) * wide) + 1)
+    logs = size * np.log(2 * reaches + 1) - reaches / wide
+    weights = np.exp(logs - logs.max())
+    return math.sqrt(float(weights @ (reaches * (reaches + 1))) / (3 * float(weights.sum())))

@@ -106,12 +106,13 @@ class SecureNoise:
         # the reach r is a sum of size + 1 geometric variables, a place u_i is uniform below 2 (r + i), and all is drawn
         # anew unless every u_i <= 2 r. So r and u have the weight C(r + size, size) q^r / prod 2 (r + i), which is q^r
         # up to a constant; what is left are the numbers u - r, and summing over r gives q^max|u - r|. How many tries it
-        # took tells nothing of the one that counts
+        # took tells nothing of the one that counts, because every try is like every other
         while True:
             reach = sum(self._geometric(scale, size + 1).tolist())
-            placed = [self._below(2 * (reach + i)) for i in range(1, size + 1)]
-            if max(placed) <= 2 * reach:
-                return np.array(placed, np.int64) - reach
+            places = self._below([2 * (reach + i) for i in range(1, size + 1)])
+            if max(places) <= 2 * reach:
+                cube: Ints = np.array(places, np.int64) - reach
+                return cube
 
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
         row = max((_row_length(scale) for scale in scales), default=1)
@@ -171,14 +172,19 @@ class SecureNoise:
         drawn: Ints = (packed.view(_PACKED[row]) >> np.uint8(2)).astype(np.int64)
         return drawn
 
-    def _below(self, bound: int) -> int:
-        """A whole number from 0 to ``bound`` - 1, each as likely: as multiplied words, but for 2^64 words in 2^128."""
+    def _below(self, bounds: list[int]) -> list[int]:
+        """A whole number from 0 to each bound - 1, all as likely.
+
+        A word of 128 bits times the bound, without the lower 128 bits. The 2^128 mod bound words whose products end
+        lowest are refused, all draws with them, so that every number is left as many: with a chance below 2^-60.
+        """
         while True:
-            buffer = np.empty(WORD_BYTES, np.uint8)
+            buffer = np.empty(WORD_BYTES * len(bounds), np.uint8)
             self.source.fill(buffer)
-            product = int.from_bytes(buffer.tobytes(), "little") * bound
-            if product % WORDS >= WORDS % bound:
-                return product // WORDS
+            words = np.frombuffer(buffer.tobytes(), "<u8").reshape(-1, 2).tolist()
+            products = [((high << 64) | low) * bound for (low, high), bound in zip(words, bounds, strict=True)]
+            if all(product % WORDS >= WORDS % bound for product, bound in zip(products, bounds, strict=True)):
+                return [product // WORDS for product in products]
 
     def _tile(self, scale: Fraction, row: int, rows: int) -> None:
         """Lay the row of first digits ``rows`` times side by side, unless it lies there already."""

@@ -15,12 +15,13 @@ share e have ``size`` times as much.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from penstock.desk import Desk, Question, scale_of, spendable
-from penstock.epsilon import Epsilon
+from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput
 from penstock.noise import cube_sd
 from penstock.noise.base import LARGEST_CUBE, LARGEST_CUBE_SCALE, NARROWEST
@@ -70,13 +71,11 @@ class Volley:
 
     def buys(self, plan: VolleyPlan) -> float:
         """The standard deviation of the noise of each reading of such a volley. Public."""
-        if plan.size == 1:
-            return self._desk.noise_sd(plan.e)
         return cube_sd(scale_of(self._desk.model.sensitivity, plan.e.nano), plan.size)
 
     def fits(self, plan: VolleyPlan) -> bool:
         """Whether there can be such a volley: of noise that is no wider than numbers are, nor next to none. Public."""
-        scale = scale_of(self._desk.model.sensitivity, plan.e.nano)
+        scale = Fraction(self._desk.model.sensitivity * NANO, plan.e.nano)
         return plan.size <= NARROWEST * scale and scale <= LARGEST_CUBE_SCALE
 
     def renew(self, plan: VolleyPlan) -> None:
@@ -85,7 +84,7 @@ class Volley:
             raise BadInput("a volley is renewed when it is over, or was given up; look at running first.")
         if not self.fits(plan):
             raise BadInput(
-                "a volley needs noise of a scale that is no small part of its size; ask for one after another."
+                "the noise of a volley would be too narrow for its size, or too wide for 64 bits; look at fits first."
             )
         self.plan, self.left = plan, plan.size
 
@@ -101,26 +100,31 @@ class Volley:
         """The count of this unit, with the next noise of the volley."""
         if self.plan is None or not self.left:
             raise BadInput("this volley is over; renew it with a plan.")
-        plan, counts, ledger, opening = self.plan, self._desk.counts(snapshot), self._desk.ledger, not self.running
-        scale = scale_of(self._desk.model.sensitivity, plan.e.nano)
+        plan, counts, ledger = self.plan, self._desk.counts(snapshot), self._desk.ledger
+        place, scale = plan.size - self.left, scale_of(self._desk.model.sensitivity, plan.e.nano)
         if self._span is None:
             self._span = ledger.open(plan.e, "publish").key
         else:
-            ledger.touch(self._span)
-        self._last, place = ledger.t, plan.size - self.left
+            ledger.touch(self._span)  # refused before anything has changed
+        self._last = ledger.t
         details = (self.number, plan.size, place, plan.e)
-        question = Question("volley", scale, plan.size if opening else 0, None, details, hides=opening)
-
-        def noisy() -> Ints:
-            if opening:
-                self._noise = self._desk.noise.cube(scale, plan.size)
-            return counts + self._noise[place : place + 1]
-
-        answer = self._desk.answer(question, noisy)
-        self.left -= 1
+        question = Question("volley", scale, 0 if place else plan.size, None, details, hides=not place)
+        self.left -= 1  # before anybody is told: whatever happens now, this noise is not used again
+        try:
+            answer = self._desk.answer(question, lambda: counts + self._noise_at(place, scale, plan.size))
+        except BaseException:
+            self.retire()
+            raise
         if not self.left:
             self.retire()
         return answer
+
+    def _noise_at(self, place: int, scale: Fraction, size: int) -> np.int64:
+        """The noise of one reading; that of all of them is drawn for the first."""
+        if not place:
+            self._noise = self._desk.noise.cube(scale, size)
+        noise: np.int64 = self._noise[place]
+        return noise
 
     def retire(self, last: int | None = None) -> None:
         """End the volley: forget its noise and close the span at the last reading."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
+from penstock.bench.cache import NOTHING_USED, Origins
 from penstock.bench.report import colours, sheets, wording
 from penstock.bench.report.canvas import Picture
 from penstock.bench.report.ratios import Ratios
@@ -17,7 +18,11 @@ ENDING = {"measures": "Measures", "left-out": "Left out", "streams": "Streams", 
 
 
 def as_html(
-    boards: Sequence[Measured], streams: Sequence[About], pictures: Mapping[str, Mapping[str, Picture]], command: str
+    boards: Sequence[Measured],
+    streams: Sequence[About],
+    pictures: Mapping[str, Mapping[str, Picture]],
+    command: str,
+    origins: Origins = NOTHING_USED,
 ) -> str:
     """All boards, then what holds for all of them."""
     contents = {board.board.key: board.board.title for board in boards} | ENDING
@@ -27,7 +32,7 @@ def as_html(
         *_section("measures", ENDING["measures"], [*_table(sheets.rules())]),
         *_section("left-out", ENDING["left-out"], [*_table(sheets.left_out())]),
         *_section("streams", ENDING["streams"], [*_table(sheets.streams(streams)), _said(wording.BEGINNINGS)]),
-        *_section("made", ENDING["made"], [*_made(command)]),
+        *_section("made", ENDING["made"], [*_made(command, origins)]),
         f"</main>\n<script>\n{_text('page.js')}</script>\n</body>\n</html>",
     ]
     return "\n".join(parts) + "\n"
@@ -80,8 +85,9 @@ def _section(key: str, title: str, inner: Sequence[str]) -> Iterator[str]:
     yield "</section>"
 
 
-def _made(command: str) -> Iterator[str]:
+def _made(command: str, origins: Origins) -> Iterator[str]:
     yield f"<p><code>{escape(command)}</code> {escape(wording.ALIKE)}</p>"
+    yield from map(_said, wording.adopted(origins))
     yield _said(wording.SIMULATED)
 
 

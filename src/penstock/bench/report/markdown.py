@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from penstock.bench.cache import NOTHING_USED, Origins
 from penstock.bench.report import sheets, wording
 from penstock.bench.report.canvas import Picture
 from penstock.bench.report.sheets import Entry, Sheet
@@ -14,7 +15,11 @@ IN_CODE = str.maketrans({"`": "'", "\n": " ", "\r": " "})
 
 
 def as_markdown(
-    boards: Sequence[Measured], streams: Sequence[About], pictures: Mapping[str, Mapping[str, Picture]], command: str
+    boards: Sequence[Measured],
+    streams: Sequence[About],
+    pictures: Mapping[str, Mapping[str, Picture]],
+    command: str,
+    origins: Origins = NOTHING_USED,
 ) -> str:
     """All boards, then what holds for all of them."""
     parts = [f"# {wording.TITLE}", plain(wording.INTRODUCTION)]
@@ -23,7 +28,7 @@ def as_markdown(
     for sheet in (sheets.rules(), sheets.left_out(), sheets.streams(streams)):
         parts += [f"## {sheet.title}", *tabled(sheet)]
     parts += [plain(wording.BEGINNINGS), "## How it was made"]
-    parts += [f"{code(command)} {wording.ALIKE}"]
+    parts += [f"{code(command)} {wording.ALIKE}", *map(plain, wording.adopted(origins))]
     return "\n\n".join([*parts, plain(wording.SIMULATED)]) + "\n"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
+from penstock.bench.cache import Origins
 from penstock.bench.report.shown import DAGGER, Measured, length, whole
 from penstock.bench.summary import FLOOR, NEAR
 
@@ -75,6 +77,21 @@ def facts(board: Measured) -> str:
         f"{several(board.mechanisms, 'mechanism')}, {_streams(board)}, {several(promises, 'promise')}, {which}."
         f" The fullest window of all runs spent {board.fullest:.3g} of its epsilon: {kept}."
     )
+
+
+def adopted(origins: Origins) -> Iterator[str]:
+    """How many runs were not made with this code, and what was compared for that; nothing if all were."""
+    used, taken, same, otherwise = origins
+    differing = (
+        f"{same} came out the same to the last digit, and what stands beside the other {otherwise} was run anew"
+        if otherwise
+        else "all came out the same to the last digit"
+    )
+    if taken:
+        yield (
+            f"Of {several(used, 'run')} {taken} were made by older code and adopted, after {same + otherwise} others,"
+            f" drawn from every mechanism on every stream under every law, had been run again: {differing}."
+        )
 
 
 def _streams(board: Measured) -> str:

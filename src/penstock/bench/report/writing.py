@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from penstock.bench.cache import NOTHING_USED, Origins
 from penstock.bench.report import maps, spans
 from penstock.bench.report.canvas import Picture
 from penstock.bench.report.hypertext import as_html
@@ -22,18 +23,19 @@ def write(
     *,
     figures: bool = True,
     command: str = "penstock bench leaderboard",
+    origins: Origins = NOTHING_USED,
 ) -> list[Path]:
     """A document, a page, a table of all figures, and figures if wanted. The same input gives the same bytes.
 
-    ``command`` is what the report says it was written by.
+    ``command`` is what the report says it was written by, and ``origins`` where its runs come from.
     """
     _prepare(folder, figures=figures)
     measured = [Measured(shown, streams) for shown in boards]
     pictures = {board.board.key: _pictures(board) for board in measured if figures}
     contents = {
-        "leaderboard.md": as_markdown(measured, streams, pictures, command).encode(),
+        "leaderboard.md": as_markdown(measured, streams, pictures, command, origins).encode(),
         "leaderboard.csv": as_csv(measured).encode(),
-        "report.html": as_html(measured, streams, pictures, command).encode(),
+        "report.html": as_html(measured, streams, pictures, command, origins).encode(),
     }
     for each in (picture for drawn in pictures.values() for picture in drawn.values()):
         contents |= {f"{each.name}.png": each.png, f"{each.name}.svg": each.svg}

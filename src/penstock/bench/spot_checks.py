@@ -1,0 +1,99 @@
+"""Spot checks: runs of older code are adopted where runs of the present code, taken at random, come out the same.
+
+Whatever is changed in the kernel changes the key of every run, also if it changes no figure. Which runs are compared
+is decided by their new keys: as good as at random, the same for everybody, and others with every change of the code. A
+group is a mechanism, as it was told, on a stream under a law, as one version of the code has run it. If one run of it
+comes out otherwise, none of it is adopted. And since that mechanism is known to have changed somewhere, its other
+groups are looked at more closely: under every one of their promises so many runs are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Generic, NamedTuple, TypeVar
+
+from penstock.bench.cache import Cache
+from penstock.bench.rows import OTHERWISE, SAME, About, Row
+from penstock.bench.scenario import Runnable
+
+R = TypeVar("R", bound=Runnable)
+Job = tuple[R, int]  # a run: what, and its seed
+
+
+class Group(NamedTuple):
+    """Runs that stand for each other. ``promise`` is told where those under others do not."""
+
+    name: str
+    stream: str
+    law: str
+    version: str  # of the code that they were run by before
+    promise: str = ""
+
+
+class Verdict(NamedTuple):
+    """So many runs were compared, so many of these came out otherwise; of the rest so many were adopted, or refused.
+
+    What is refused is known of older code, and has to be run anew. ``where`` are all groups that are.
+    """
+
+    compared: int
+    otherwise: int
+    adopted: int
+    refused: int
+    where: tuple[Group, ...] = ()
+
+
+class Candidates(Generic[R]):
+    """Wanted runs that older code alone knows, beside those that were compared with it before, if any were.
+
+    ``keys`` are those of the present code.
+    """
+
+    def __init__(self, keys: Mapping[Job[R], str], abouts: Mapping[Job[R], About], cache: Cache) -> None:
+        self._keys, self._cache = keys, cache
+        latest, present = cache.latest(), {job: cache.row(key) for job, key in keys.items()}
+        self._older = {job: latest[abouts[job]] for job in keys if not present[job] and abouts[job] in latest}
+        versions = {job: row.version for job, row in self._older.items()}
+        versions |= {job: row.older for job, row in present.items() if row and row.sign in (SAME, OTHERWISE)}
+        self._groups = {
+            (what, seed): Group(what.name, what.stream, what.promise.terms, version)
+            for (what, seed), version in versions.items()
+        }
+
+    def settle(self, number: int, compare: Callable[[Mapping[Job[R], Row]], None]) -> Verdict:
+        """Compare so many of every group, then adopt what passed. ``compare`` runs what is beside these rows."""
+        compare(self._chosen(self._groups, number))
+        compare(self._chosen(self._closer(), number))
+        signs = [self._sign(job) for job in self._older]
+        refused, left = self._refused(), [job for job in self._older if not self._sign(job)]
+        passed = [job for job in left if self._groups[job] not in refused]
+        for job in passed:
+            self._cache.adopt(self._keys[job], self._older[job], job[0])
+        counted = len(signs) - len(left), signs.count(OTHERWISE), len(passed), len(left) - len(passed)
+        return Verdict(*counted, tuple(sorted(refused)))
+
+    def _chosen(self, groups: Mapping[Job[R], Group], number: int) -> dict[Job[R], Row]:
+        """The first of every group by their keys, but for those that were compared before."""
+        first: dict[Group, list[Job[R]]] = {}
+        for job in sorted(groups, key=self._keys.__getitem__):
+            first.setdefault(groups[job], []).append(job)
+        chosen = [job for jobs in first.values() for job in jobs[:number]]
+        return {job: self._older[job] for job in chosen if not self._sign(job)}
+
+    def _closer(self) -> dict[Job[R], Group]:
+        """What is left of mechanisms of which a group was refused, promise by promise."""
+        refused = self._refused()
+        changed = {group.name for group in refused}
+        return {
+            job: group._replace(promise=str(job[0].promise))
+            for job, group in self._groups.items()
+            if group.name in changed and group not in refused
+        }
+
+    def _refused(self) -> set[Group]:
+        """Those of which a run came out otherwise."""
+        return {group for job, group in self._groups.items() if self._sign(job) == OTHERWISE}
+
+    def _sign(self, job: Job[R]) -> str:
+        row = self._cache.row(self._keys[job])
+        return row.sign if row else ""
