@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.allocation.risk import WINDOWS, Objective, paces, risk
 from penstock.allocation.watch import Experience, alarms, in_time
-from penstock.primitives.dynamics import dynamics
+from penstock.primitives.dynamics import Dynamics, dynamics
 from penstock.primitives.season import PERIODS
 from penstock.primitives.trust import dominant, shares
 from penstock.types import Floats, Ints
@@ -23,12 +23,20 @@ HOURS = 3  # of a season that releases come at, at least
 LEAST = 3  # releases in a window, so that a jump that no watch sees is not missed for long
 
 
+class Table(NamedTuple):
+    """Logarithms of errors by pace and model, with a watch and without, and how much plans take back of leaning."""
+
+    unwatched: Floats
+    watched: Floats
+    leaning: Floats
+
+
 class Pacing:
     """The expected error of every pace in every bin, and the pace that is best for all of them.
 
     Estimates take slow models for more likely; plans take every pace for as likely to be the best one, on a scale of
     logarithms. ``fixed`` is a pace that is not up for choice. If streams at rest are ``watched``, jumps cost less, but
-    all bins share the yeses of a watch.
+    all bins share the yeses of a watch. While ``sharing``, readings that follow each other are to share what they cost.
     """
 
     def __init__(
@@ -40,16 +48,17 @@ class Pacing:
         endless: bool,
         fixed: int = 0,
         watched: bool = True,
-        shared: bool = False,
+        may_share: bool = False,
     ) -> None:
-        models = dynamics(window)
+        models, windows = dynamics(window), WINDOWS if endless else 1
         self._window, self._paces = window, paces(window)
-        self._risk = risk(window, objective, windows=WINDOWS if endless else 1, shared=shared)
         self._power = 2 if objective == "rmse" else 1  # of errors that are added up
         self._watched, self._alarms = watched, alarms(models, window)
-        usual = models.burst == 0  # bursts come and go before a pace could follow them
-        even = _evenly(self._paces, self._shared(0.0).argmin(axis=0), models.flat * usual)
-        self._leaning = np.log(np.where(usual, even / models.prior, 1.0))
+        known = [
+            risk(window, objective, windows=windows, shared=each) for each in ([False, True] if may_share else [False])
+        ]
+        self._tables = [self._table(unwatched, watched, models) for unwatched, watched in known]
+        self.sharing = False
         self._allowed = self._paces >= min(LEAST, window)
         self._fixed = fixed
         self.best = fixed or window
@@ -71,11 +80,12 @@ class Pacing:
         gap, self.last = t - self.last, t
         if self._fixed or gap in (0, t):
             return
-        likely = dominant(shares(weights * np.exp(self._evened(t, levels)[:, np.newaxis] * self._leaning)))
+        table = self._tables[self.sharing]
+        likely = dominant(shares(weights * np.exp(self._evened(t, levels)[:, np.newaxis] * table.leaning)))
         fresh = max(-math.expm1(-gap / self._window), gap / t)
         self.experience.fade(gap)
         others = self.experience.expected(likely @ self._alarms) * (1 - 1 / len(likely))
-        self.errors += fresh * (np.exp(likely @ self._shared(others).T) - self.errors)
+        self.errors += fresh * (np.exp(likely @ self._expected(table, others).T) - self.errors)
         expected = np.where(self._allowed, importance @ self.errors, np.inf)
         self.best = int(self._paces[expected.argmin()])
 
@@ -88,19 +98,26 @@ class Pacing:
         evened: Floats = EVENED[0] + (EVENED[1] - EVENED[0]) * math.exp(-t / self._window) * large
         return evened
 
-    def _shared(self, others: float) -> Floats:
+    def _table(self, unwatched: Floats, watched: Floats, models: Dynamics) -> Table:
+        table = Table(unwatched, watched, np.zeros(models.size))
+        usual = models.burst == 0  # bursts come and go before a pace could follow them
+        even = _evenly(self._paces, self._expected(table, 0.0).argmin(axis=0), models.flat * usual)
+        return table._replace(leaning=np.log(np.where(usual, even / models.prior, 1.0)))
+
+    def _expected(self, table: Table, others: float) -> Floats:
         """The logarithms of errors if a watch is shared with other bins that need so many yeses in a window."""
-        unwatched, watched = self._risk
+        unwatched, watched, _ = table
         there = in_time(self._alarms + others) if self._watched else 0.0
-        shared: Floats = unwatched + np.log1p(there * np.expm1(self._power * (watched - unwatched))) / self._power
-        return shared
+        found: Floats = unwatched + np.log1p(there * np.expm1(self._power * (watched - unwatched))) / self._power
+        return found
 
     def save(self) -> dict[str, Any]:
-        kept = {"errors": self.errors, "best": self.best, "last": self.last}
+        kept = {"errors": self.errors, "best": self.best, "last": self.last, "sharing": self.sharing}
         return kept | {"experience": self.experience.save()}
 
     def load(self, saved: dict[str, Any]) -> None:
         self.errors, self.best, self.last = np.array(saved["errors"]), saved["best"], saved["last"]
+        self.sharing = saved["sharing"]
         self.experience.load(saved["experience"])
 
 

@@ -35,10 +35,13 @@ class Rations:
 
     def move(self, before: int, t: int, nano: int) -> None:
         """What was to be read for the last time at unit ``before`` is so at ``t``."""
-        if self._comes_back and before != t:
-            place = next(i for i, each in enumerate(zip(self.times, self.spent, strict=True)) if each == (before, nano))
+        if not (self._comes_back and nano):
+            return
+        held = list(zip(self.times, self.spent, strict=True))
+        if (before, nano) in held:  # it has not come back meanwhile, as over a gap of a window
+            place = held.index((before, nano))
             del self.times[place], self.spent[place]
-            self.spend(t, nano)
+        self.spend(t, nano)
 
     def fair(self, t: int, every: int, remaining: int, held: int = 0) -> int:
         """The most that this release and each that follows it, ``every`` so many units, can cost alike.

@@ -10,7 +10,7 @@ import numpy as np
 from penstock.allocation.pacing import Pacing
 from penstock.allocation.rations import Rations
 from penstock.allocation.risk import Objective
-from penstock.allocation.volleys import SIZES, WORTH, wider
+from penstock.allocation.volleys import quietest, wider
 from penstock.allocation.watch import Watch, pays
 from penstock.epsilon import NANO, Epsilon
 from penstock.models import PrivacyModel
@@ -20,7 +20,7 @@ from penstock.types import Floats
 PROBES, PROBE = 2, 0.03  # small looks at first, one a unit, and what each takes of epsilon: what is fast shows at once
 FAST = 0.2  # of all units, to publish at: a good look does not last
 SMALL = 60.0  # counts, in what epsilon buys of noise: they cannot move far, so that a good look comes at once
-ALONE = {10.0: 0.8, 30.0: 0.6, SMALL: 0.3, 400.0: 0.2, 1200.0: 0.08}  # what a good look takes if a count is so large
+ALONE = {10.0: 0.8, 30.0: 0.6, SMALL: 0.35, 400.0: 0.35, 1200.0: 0.15}  # what a good look takes if a count is so large
 TOGETHER = {10.0: 0.8, 30.0: 0.6, SMALL: 0.3, 150.0: 0.12}  # and if many are, in the mean: they cannot all stand still
 PATIENCE = 2  # the longest interval, in times for which a stream has been seen
 BETTER, NEARLY = 2.5, 0.8  # a release waits for so many times as much (one of two alone has twice); nearly that will do
@@ -29,14 +29,16 @@ WASTED = 50  # a release that has not even so small a part of the even share of 
 LARGEST_WINDOW = 20_000  # units that can be planned for in seconds
 ROUNDING = 0.3  # the standard deviation that whole numbers have, however little their noise
 LATE = 2  # times as long between readings as was planned for a volley: it is given up
-KEPT = ("spacing", "ends", "held", "releases", "due", "begun", "settled", "size", "stirred", "asked")
+TRUSTED = 2  # the longest volley, in times for which a stream has been seen: how it moves is not known before
+KEPT = ("releases", "due", "begun", "settled", "size", "stirred", "asked", "spacing", "held", "ends")
 NOTHING = Epsilon.of_nano(0)
 
 
 class Timetable:
     """Releases under a promise: ``pace`` times in a window or, if that is 0, as often as turns out to be best.
 
-    With ``watching``, streams that are published seldom are looked after between releases.
+    With ``watching``, streams that are published seldom are looked after between releases. With ``sharing``, releases
+    that follow each other may be readings of a volley, and paid for together.
     """
 
     def __init__(
@@ -59,11 +61,9 @@ class Timetable:
         self._watching = watching and not pace
         self._rations = Rations(model.window, comes_back=endless)
         self._pacing = Pacing(
-            bins, model.window, objective, endless=endless, fixed=pace, watched=watching, shared=sharing
+            bins, model.window, objective, endless=endless, fixed=pace, watched=watching, may_share=sharing
         )
         self._sharing = sharing
-        self.spacing = 0  # units between readings of a volley when it was planned
-        self.ends, self.held = 0, 0  # when a volley that is running will be read for the last time, and what it cost
         self.watch = Watch.of(model)
         self.releases = 0
         self.due = 1  # the unit of the next release
@@ -72,6 +72,9 @@ class Timetable:
         self.size = SMALL  # of counts before there was a good look, in the mean
         self.stirred = 0  # the last unit that was far from what had been believed of it
         self.asked = 0  # the last unit that the watch was asked about
+        self.spacing = 0  # units between readings of a volley when it was planned
+        self.held = 0  # what a volley that is not over cost, in nano-epsilon
+        self.ends = 0  # the unit of its last reading, as things stand
 
     @staticmethod
     def least(model: PrivacyModel) -> Epsilon:
@@ -110,26 +113,37 @@ class Timetable:
         fair = Epsilon.of_nano(self._rations.fair(t, self.every(t), self._shared(t, remaining)))
         return max(fair, self.look(t, remaining)) if self.stirring(t) else fair
 
-    def offer(self, t: int, remaining: Epsilon) -> VolleyPlan:
-        """What a release takes, and how many that follow it are paid for with it."""
-        alone = VolleyPlan(1, max(self.affordable(t, remaining), Epsilon.of_nano(1)))
-        if not self._sharing or self.stirring(t):
-            return alone
-        if not self.settled:
-            return VolleyPlan(PROBES, min(alone.e * PROBES, remaining)) if not self.releases else alone
-        every, shared = self.every(t), self._shared(t, remaining)
-        best, least = alone, 1 / alone.e.nano
-        for size in SIZES[1:]:
-            if size * every > self._window:
-                break
-            e = self._rations.fair(t, size * every, shared, (size - 1) * every)
-            if e > 0 and wider(size) * (1 + WORTH * size) / e < least:
-                best, least = VolleyPlan(size, Epsilon.of_nano(e)), wider(size) * (1 + WORTH * size) / e
-        return best
+    def offer(self, t: int, remaining: Epsilon) -> VolleyPlan | None:
+        """A release that is affordable, and how many that follow it are paid for with it; None if it tells nothing.
 
-    def outlived(self, t: int) -> bool:
-        """Whether the readings that are left of a volley would come too late to be worth waiting for."""
-        return self.settled and self.every(t) > LATE * self.spacing
+        Small looks at first are by themselves, as counts may turn out to be small, which need one of them only; so are
+        releases of small counts at rest, where a volley would bind for long, and win little.
+        """
+        alone = self.affordable(t, remaining)
+        if not self.tells(alone):
+            return None
+        if not (self._sharing and self.settled) or (self.at_rest and not self._pacing.sharing) or self.stirring(t):
+            return VolleyPlan(1, alone)
+        every, shared = self.every(t), self._shared(t, remaining)
+
+        def fair(size: int) -> int:
+            return self._rations.fair(t, size * every, shared, (size - 1) * every)
+
+        return quietest(alone, every, min(self._window, TRUSTED * self.age(t)), fair)
+
+    def gives_up(self, t: int, remaining: Epsilon, volley: VolleyPlan) -> bool:
+        """Whether the readings that are left of a volley are not waited for.
+
+        That is so where they come too seldom by now, and where a far better release can be paid for before the next.
+        """
+        if self._fixed:
+            return False
+        if self._endless:
+            offers = self._rations.offers(t, self.every(t), self._shared(t, remaining))
+            if offers.max() * wider(volley.size) > BETTER * volley.e.nano:
+                self.due = t + max(int(np.argmax(offers >= NEARLY * offers.max())), 1)
+                return True
+        return self.every(t) > LATE * self.spacing
 
     def put_off(self, t: int, remaining: Epsilon) -> None:
         """A release that is due waits if a far better one can be paid for before the next would be due.
@@ -159,6 +173,7 @@ class Timetable:
         if self.settled or (self.releases < PROBES and self.size >= SMALL):
             return NOTHING
         self.settled = True
+        self._pacing.sharing = self._sharing and self.size >= SMALL
         if self.releases == PROBES and self._pacing.best > FAST * self._window:
             return NOTHING
         part = np.interp(math.log(self.size), np.log([*self._good]), [*self._good.values()])
@@ -203,24 +218,26 @@ class Timetable:
             self.size = max(float(levels.mean()), min(self._good))
 
     def spend(self, t: int, e: Epsilon) -> None:
-        """A release of unit ``t`` cost so much: the next one is due. What a horizon has left is used before its end."""
-        if e:
-            self._rations.spend(t, e.nano)
+        """A release of unit ``t`` cost so much."""
+        self._rations.spend(t, e.nano)
+
+    def released(self, t: int) -> None:
+        """Unit ``t`` was released: the next one is due. What a horizon has left is used before its end."""
         self.releases += 1
         self.due = t + (self.every(t) if self.settled else 1)
         if not self._endless and self.due > self._window:
             self.due = t + max((self._window - t) // 2, 1)
 
-    def share(self, t: int, e: Epsilon) -> None:
-        """A volley was opened for so much at unit ``t``."""
-        self.spacing, self.ends, self.held = self.every(t) if self.settled else 1, t, e.nano
-        self._rations.spend(t, e.nano)
+    def open(self, t: int, e: Epsilon) -> None:
+        """A volley begins with unit ``t``, for so much."""
+        self.spend(t, e)
+        self.spacing, self.held, self.ends = self.every(t), e.nano, t
 
-    def shared(self, t: int, left: int) -> None:
-        """A volley was read at unit ``t``, and has so many readings left."""
-        last = t + left * max(self.due - t, 1) if left else t
+    def follow(self, t: int, left: int) -> None:
+        """A volley was read at unit ``t``, and has so many readings left: it comes back a window after the last."""
+        last = t + left * (self.due - t)
         self._rations.move(self.ends, last, self.held)
-        self.ends = last
+        self.ends, self.held = last, self.held if left else 0
 
     def save(self) -> dict[str, Any]:
         kept = {name: getattr(self, name) for name in KEPT}

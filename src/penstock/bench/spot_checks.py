@@ -2,9 +2,9 @@
 
 Whatever is changed in the kernel changes the key of every run, also if it changes no figure. Which runs are compared
 is decided by their new keys: as good as at random, the same for everybody, and others with every change of the code. A
-group is a mechanism, as it was told, on a stream under a law, as one version of the code has run it. If one run of it
-comes out otherwise, none of it is adopted. And since that mechanism is known to have changed somewhere, its other
-groups are looked at more closely: under every one of their promises so many runs are compared.
+group is a mechanism, as it was told, under a law, as one version of the code has run it. If a run of it comes out
+otherwise, that mechanism is known to have changed somewhere, and every stream is a group by itself: of each so many
+runs are compared, and of one in which a run comes out otherwise none is adopted.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ Job = tuple[R, int]  # a run: what, and its seed
 
 
 class Group(NamedTuple):
-    """Runs that stand for each other. ``promise`` is told where those under others do not."""
+    """Runs that stand for each other. The ``stream`` is told where those on others do not."""
 
     name: str
-    stream: str
     law: str
     version: str  # of the code that they were run by before
-    promise: str = ""
+    stream: str = ""
 
 
 class Verdict(NamedTuple):
@@ -56,14 +55,18 @@ class Candidates(Generic[R]):
         versions = {job: row.version for job, row in self._older.items()}
         versions |= {job: row.older for job, row in present.items() if row and row.sign in (SAME, OTHERWISE)}
         self._groups = {
-            (what, seed): Group(what.name, what.stream, what.promise.terms, version)
-            for (what, seed), version in versions.items()
+            (what, seed): Group(what.name, what.promise.terms, version) for (what, seed), version in versions.items()
         }
 
     def settle(self, number: int, compare: Callable[[Mapping[Job[R], Row]], None]) -> Verdict:
         """Compare so many of every group, then adopt what passed. ``compare`` runs what is beside these rows."""
-        compare(self._chosen(self._groups, number))
-        compare(self._chosen(self._closer(), number))
+        compare(self._chosen(number))
+        changed = self._refused()
+        self._groups = {
+            job: group._replace(stream=job[0].stream) if group in changed else group
+            for job, group in self._groups.items()
+        }
+        compare(self._chosen(number))
         signs = [self._sign(job) for job in self._older]
         refused, left = self._refused(), [job for job in self._older if not self._sign(job)]
         passed = [job for job in left if self._groups[job] not in refused]
@@ -72,23 +75,13 @@ class Candidates(Generic[R]):
         counted = len(signs) - len(left), signs.count(OTHERWISE), len(passed), len(left) - len(passed)
         return Verdict(*counted, tuple(sorted(refused)))
 
-    def _chosen(self, groups: Mapping[Job[R], Group], number: int) -> dict[Job[R], Row]:
+    def _chosen(self, number: int) -> dict[Job[R], Row]:
         """The first of every group by their keys, but for those that were compared before."""
         first: dict[Group, list[Job[R]]] = {}
-        for job in sorted(groups, key=self._keys.__getitem__):
-            first.setdefault(groups[job], []).append(job)
+        for job in sorted(self._groups, key=self._keys.__getitem__):
+            first.setdefault(self._groups[job], []).append(job)
         chosen = [job for jobs in first.values() for job in jobs[:number]]
         return {job: self._older[job] for job in chosen if not self._sign(job)}
-
-    def _closer(self) -> dict[Job[R], Group]:
-        """What is left of mechanisms of which a group was refused, promise by promise."""
-        refused = self._refused()
-        changed = {group.name for group in refused}
-        return {
-            job: group._replace(promise=str(job[0].promise))
-            for job, group in self._groups.items()
-            if group.name in changed and group not in refused
-        }
 
     def _refused(self) -> set[Group]:
         """Those of which a run came out otherwise."""

@@ -33,8 +33,8 @@ Adopt = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Adopt runs of older code, if so many of every mechanism on every stream under every law come out the same"
-        " now, to the last digit.",
+        help="Adopt runs of older code if so many of every mechanism under every law come out the same, to the last"
+        " digit; where one does not, if so many on a stream do.",
     ),
 ]
 

@@ -53,6 +53,7 @@ class Correction(NamedTuple):
     level_variance: Floats
     found: Floats
     found_variance: Floats
+    reaches: Floats  # the evidence of every reach, for each bin and model, if that of the noise is not known
 
 
 class Passage(NamedTuple):
@@ -91,13 +92,16 @@ class Bank(Trusting):
         self._restart(np.broadcast_to(measured, self.level.shape), scale, slice(None))
         return self._taken(measured, scale)
 
-    def update(
-        self, measured: Floats, scale: Floats, gap: int, season: Floats, reach: Reach | None = None
-    ) -> Belief:
-        """Take in a measurement, ``gap`` units after the last; ``season`` is what it adds to the level of each bin."""
+    def update(self, measured: Floats, scale: Floats, gap: int, season: Floats, reach: Reach | None = None) -> Belief:
+        """Take in a measurement, ``gap`` units after the last; ``season`` is what it adds to the level of each bin.
+
+        Its noise is Laplace noise of this ``scale``, or that of a volley, whose ``reach`` becomes better known.
+        """
         self.advance(gap)
         expected = self.level + self.models.seasonal * season
         found = self.correct(measured - expected, scale, gap, reach)
+        if reach:
+            reach.learn(found.reaches)
         self.trust(found.evidence)
         belief = self._mixed(expected + found.found, found.found_variance, self.models.seasonal * season)
         return self._checked(belief, measured[:, :1], scale, season)
@@ -118,9 +122,9 @@ class Bank(Trusting):
         """Move every filter by what the measurement says."""
         models, trends, sudden = self.models, self.models.trends, self.models.sudden
         surprise = np.broadcast_to(surprise, self.level.shape)
-        found = _corrected(surprise, self.variance, models.around, scale, reach)
+        found = _corrected(surprise, self.variance, models.around, scale, reach, slice(None))
         wider, farther = self.variance[:, sudden] + models.jump[sudden], (models.around + models.burst)[sudden]
-        happened = _corrected(surprise[:, sudden], wider, farther, scale, reach)
+        happened = _corrected(surprise[:, sudden], wider, farther, scale, reach, sudden)
         units = np.where(models.burst[sudden] > 0, 1, gap)  # a burst before this one is over
         nothing = units * np.log1p(-models.rate[sudden])
         _put(found, sudden, _either(Correction(*(part[:, sudden] for part in found)), happened, nothing))
@@ -197,23 +201,28 @@ class Bank(Trusting):
 
 
 def _corrected(
-    surprise: Floats, variance: Floats, around: Floats, scale: Floats, reach: Reach | None
+    surprise: Floats, variance: Floats, around: Floats, scale: Floats, reach: Reach | None, models: slice
 ) -> Correction:
     whole = variance + around
-    found = reach.posterior(surprise, whole) if reach else posterior(surprise, whole, scale)
+    if reach:
+        found, reaches = reach.posterior(surprise, whole, models)
+    else:
+        found, reaches = posterior(surprise, whole, scale), np.empty((*whole.shape, 0))
     gain = variance / whole
     left = variance * (1 - gain * (1 - found.variance / whole))
-    return Correction(found.evidence, gain * found.mean, left, found.mean, found.variance)
+    return Correction(found.evidence, gain * found.mean, left, found.mean, found.variance, reaches)
 
 
 def _either(usual: Correction, happened: Correction, nothing: Floats) -> Correction:
     """Something may have happened or ``nothing``, by its log-probability: mean and variance of both."""
-    unusual = happened.evidence + np.log(-np.expm1(nothing))
+    something = np.log(-np.expm1(nothing))
+    unusual = happened.evidence + something
     evidence = np.logaddexp(usual.evidence + nothing, unusual)
+    reaches = np.logaddexp(usual.reaches + nothing[:, np.newaxis], happened.reaches + something[:, np.newaxis])
     share = np.exp(unusual - evidence)
     level = _merged(share, usual.level, usual.level_variance, happened.level, happened.level_variance)
     count = _merged(share, usual.found, usual.found_variance, happened.found, happened.found_variance)
-    return Correction(evidence, *level, *count)
+    return Correction(evidence, *level, *count, reaches)
 
 
 def _merged(share: Floats, mean: Floats, variance: Floats, other: Floats, others: Floats) -> tuple[Floats, Floats]:

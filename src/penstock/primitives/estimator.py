@@ -64,23 +64,27 @@ class Estimator:
         self._found: tuple[int, Estimate] | None = None  # asked for last: the watch wants to know it, then the release
         self._t = 0  # of the last measurement
         self._scale = np.ones(bins)  # of its noise
+        self._reach: Reach | None = None  # of the noise of the latest volley
 
     @staticmethod
     def numbers(window: int) -> int:
         """How many are kept of every bin, about."""
         return 4 * dynamics(window).size + 460
 
-    def observe(self, t: int, measured: Floats, scale: Floats, reach: Reach | None = None) -> None:
-        """Take in a measurement of unit ``t`` with noise of these scales."""
+    def expect(self, size: int, scale: float) -> None:
+        """A volley of so many readings begins. They share a price, which buys a single one noise of this scale."""
+        self._reach = Reach.of(scale, size)
+
+    def observe(self, t: int, measured: Floats, scale: Floats, *, volley: bool = False) -> None:
+        """Take in a measurement of unit ``t`` with noise of these scales: a reading of the volley, or one alone."""
         column, noise = measured[:, np.newaxis], scale[:, np.newaxis]
         if self._belief is None:
             self._belief = self.bank.begin(column, noise)
         else:
             foreseen = self._later(self._belief, t)
             self._calibration.update(measured - foreseen.mean, foreseen.spread, scale)
-            belief = self.bank.update(column, noise, t - self._t, self._seasonal(t)[:, np.newaxis], reach)
-            if reach:
-                reach.learn(float((measured - foreseen.mean)[0]), float(foreseen.spread[0]) ** 2)
+            reach, season = self._reach if volley else None, self._seasonal(t)[:, np.newaxis]
+            belief = self.bank.update(column, noise, t - self._t, season, reach)
             guesses = np.stack([belief.mean, belief.median])
             (mean, median), deviation = self._calibration.corrected(guesses, belief.deviation, measured, scale)
             self._belief = belief._replace(mean=mean, median=median, deviation=deviation)
@@ -155,6 +159,7 @@ class Estimator:
             "belief": self._belief and list(self._belief),
             "t": self._t,
             "scale": self._scale,
+            "reach": self._reach and self._reach.save(),
         }
 
     def load(self, saved: dict[str, Any]) -> None:
@@ -166,3 +171,4 @@ class Estimator:
             self._shrinkage.load(saved["shrinkage"])
         self._belief = saved["belief"] and Belief(*(np.array(each) for each in saved["belief"]))
         self._t, self._scale, self._found = saved["t"], np.array(saved["scale"]), None
+        self._reach = saved["reach"] and Reach.load(saved["reach"])

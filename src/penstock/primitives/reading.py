@@ -23,7 +23,7 @@ class Reading(NamedTuple):
     noise_sd: Floats
 
     @classmethod
-    def of(cls, values: Ints, noise_sd: Floats) -> Reading:
+    def of(cls, values: Ints, noise_sd: Floats | float) -> Reading:
         """What was measured with noise of one deviation for all bins, or one for each."""
         return cls(values.astype(np.float64), np.broadcast_to(np.asarray(noise_sd, np.float64), values.shape))
 

@@ -90,7 +90,8 @@ def adopted(origins: Origins) -> Iterator[str]:
     if taken:
         yield (
             f"Of {several(used, 'run')} {taken} were made by older code and adopted, after {same + otherwise} others,"
-            f" drawn from every mechanism on every stream under every law, had been run again: {differing}."
+            " drawn from every mechanism under every law, and from every stream of one that has changed, had been run"
+            f" again: {differing}."
         )
 
 
