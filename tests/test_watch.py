@@ -279,7 +279,7 @@ def test_saved_in_the_middle_and_loaded_it_goes_on_the_same() -> None:
     mechanism = ps.Auto(model=LAW).start(ps.Curator(LAW, 1, noise=noise))
     running = 0
     for snapshot, before in zip(ps.streams.Stream(counts), expected, strict=True):
-        running += mechanism.lookout.running
+        running += mechanism.reader.watching
         state = mechanism.save(key)
         mechanism = ps.Auto(model=LAW).start(ps.Curator(LAW, 1, noise=noise))
         mechanism.load(state, key)

@@ -34,6 +34,16 @@ class Reader:
         self._lookout = Lookout(curator.segment(), plan.watch)
         curator.cap(decide=plan.watch.plan.first * YESES)
 
+    @property
+    def watching(self) -> bool:
+        """Whether there is a run of the watch that has not ended."""
+        return self._lookout.running
+
+    @property
+    def sharing(self) -> bool:
+        """Whether there are readings that have been paid for."""
+        return self._volley is not None and self._volley.running
+
     def free(self, t: int) -> Epsilon:
         """What remains, without what the watch may still cost; one that was not asked for a window has ended."""
         if self._plan.idle(t):
@@ -48,7 +58,7 @@ class Reader:
 
     def due(self, t: int) -> VolleyPlan | None:
         """What is to be read because it is time for it: the next of a volley, or what can be paid for now."""
-        if self._volley and self._volley.running:
+        if self._volley and self.sharing:
             return self._volley.plan if t >= self._plan.due else None
         if t >= self._plan.due:
             self._plan.put_off(t, self.free(t))
@@ -66,11 +76,11 @@ class Reader:
         self._plan.answered(snapshot.t, yes=yes)
         if not yes:
             return None
-        return self._volley.plan if self._volley and self._volley.running else VolleyPlan(1, look)
+        return self._volley.plan if self._volley and self.sharing else VolleyPlan(1, look)
 
     def opens(self, t: int, offer: VolleyPlan) -> bool:
         """Begin a volley, if this is one and is not running yet."""
-        if self._volley is None or offer.size == 1 or self._volley.running:
+        if self._volley is None or offer.size == 1 or self.sharing:
             return False
         self._volley.renew(offer)
         self._plan.open(t, offer.e)
