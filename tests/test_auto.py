@@ -34,8 +34,8 @@ def run(counts: Any, model: ps.PrivacyModel = LAW, *, seed: int = 1, **options: 
 
 
 def released(releases: Sequence[ps.Release]) -> list[int]:
-    """The units that something was spent on."""
-    return [release.t for release in releases if release.charged]
+    """The units that were measured."""
+    return [release.t for release in releases if (release.kind == Kind.ESTIMATED.value).any()]
 
 
 def values(releases: Sequence[ps.Release]) -> Ints:

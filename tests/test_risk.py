@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def kept(cache: Path) -> Path:
     return path
 
 
-def refuse(*arguments: object) -> Floats:
+def refuse(*arguments: object, **options: object) -> Floats:
     raise AssertionError("a table that is there is made again")
 
 
@@ -211,7 +212,8 @@ def test_a_second_time_it_is_read(kept: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(table, "computed", refuse)
     np.testing.assert_array_equal(risk(WINDOW), expected)
     np.testing.assert_array_equal(risk(WINDOW, "mre"), expected)  # its errors are weighed when they are added up
-    for other in ({"window": WINDOW + 1}, {"window": WINDOW, "objective": "rmse"}, {"window": WINDOW, "windows": 1}):
+    others: list[dict[str, Any]] = [{"objective": "rmse"}, {"windows": 1}, {"shared": True}]
+    for other in ({"window": WINDOW + 1}, *({"window": WINDOW} | each for each in others)):
         with pytest.raises(AssertionError):
             risk(**other)
 

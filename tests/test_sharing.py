@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock as ps
-from in_process import published
+from in_process import penstock, published
 from penstock.charges import Fact, Span, recount
 from penstock.checks import CHECKS, Subject
 from penstock.mechanisms.base import Mechanism
 from penstock.noise import Noise
+from penstock.store import Archive
+from penstock.store.verify import verify
 from penstock.types import Ints, Kind, Snapshot
 
 few = settings(derandomize=True, deadline=None, max_examples=25)
@@ -163,8 +165,13 @@ def test_without_the_seal_a_volley_is_over_and_the_stream_goes_on(tmp_path: Path
     with ps.Store(tmp_path / "db") as store, publisher(store) as first:
         for t in range(1, 41):
             first.publish(Snapshot(t, counts[t - 1]))
+        assert first.t == 40
     (tmp_path / "db.key").unlink()
-    with ps.Store(tmp_path / "db", lost_key=True) as store, publisher(store) as second:
+    assert penstock("key", "lost", tmp_path / "db")[0] == 0
+    with ps.Store(tmp_path / "db") as store, publisher(store) as second:
         for t in range(second.t + 1, 81):
-            release = second.publish(Snapshot(t, counts[t - 1]))
-    assert release.t == 80
+            second.publish(Snapshot(t, counts[t - 1]))
+    with Archive(tmp_path / "db") as archive:
+        verified = verify(archive, "s")
+    assert verified.peak is not None
+    assert verified.peak <= LAW.epsilon

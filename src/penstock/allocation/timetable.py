@@ -20,7 +20,7 @@ from penstock.types import Floats
 PROBES, PROBE = 2, 0.03  # small looks at first, one a unit, and what each takes of epsilon: what is fast shows at once
 FAST = 0.2  # of all units, to publish at: a good look does not last
 SMALL = 60.0  # counts, in what epsilon buys of noise: they cannot move far, so that a good look comes at once
-ALONE = {10.0: 0.8, 30.0: 0.6, SMALL: 0.35, 400.0: 0.35, 1200.0: 0.15}  # what a good look takes if a count is so large
+ALONE = {10.0: 0.9, 30.0: 0.6, SMALL: 0.35, 400.0: 0.35, 1200.0: 0.15}  # what a good look takes if a count is so large
 TOGETHER = {10.0: 0.8, 30.0: 0.6, SMALL: 0.3, 150.0: 0.12}  # and if many are, in the mean: they cannot all stand still
 PATIENCE = 2  # the longest interval, in times for which a stream has been seen
 BETTER, NEARLY = 2.5, 0.8  # a release waits for so many times as much (one of two alone has twice); nearly that will do
