@@ -39,7 +39,7 @@ class Auto(Mechanism):
     >>> for release in publish(Stream([[200]] * 2), mechanism, noise=ScriptedNoise()):
     ...     print(release.t, release.values, release.low, release.high, release.charged)
     1 [200] [130] [262] 0.05
-    2 [200] [187] [213] 0.286536812
+    2 [200] [191] [209] 0.4
     """
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
