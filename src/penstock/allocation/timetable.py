@@ -64,6 +64,9 @@ class Timetable:
             bins, model.window, objective, endless=endless, fixed=pace, watched=watching, may_share=sharing
         )
         self._sharing = sharing
+        self._counted_on = (
+            sharing and objective != "rmse"
+        )  # squares are made by jumps that a fast pace has no watch for
         self.watch = Watch.of(model)
         self.releases = 0
         self.due = 1  # the unit of the next release
@@ -173,7 +176,7 @@ class Timetable:
         if self.settled or (self.releases < PROBES and self.size >= SMALL):
             return NOTHING
         self.settled = True
-        self._pacing.sharing = self._sharing and self.size >= SMALL
+        self._pacing.sharing = self._counted_on and self.size >= SMALL
         if self.releases == PROBES and self._pacing.best > FAST * self._window:
             return NOTHING
         part = np.interp(math.log(self.size), np.log([*self._good]), [*self._good.values()])
