@@ -64,9 +64,8 @@ class Timetable:
             bins, model.window, objective, endless=endless, fixed=pace, watched=watching, may_share=sharing
         )
         self._sharing = sharing
-        self._counted_on = (
-            sharing and objective != "rmse"
-        )  # squares are made by jumps that a fast pace has no watch for
+        # squares are made by rare jumps, which a fast pace has no watch for: plans by them do not count on volleys
+        self._counted_on = sharing and objective != "rmse"
         self.watch = Watch.of(model)
         self.releases = 0
         self.due = 1  # the unit of the next release
