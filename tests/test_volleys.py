@@ -42,7 +42,7 @@ def test_a_reading_alone_is_left_alone_where_little_is_gained() -> None:
     ("window", "every", "comes_back", "part"), [(120, 1, True, 0.505), (120, 1, False, 0.459), (120, 40, True, 0.943)]
 )
 def test_what_tables_of_risk_count_on(window: int, every: int, comes_back: bool, part: float) -> None:
-    """Of the noise that readings have which pay for themselves: half at every unit, and nearly all where they are seldom."""
+    """Of the noise of readings that pay for themselves: half at every unit, and nearly all where they are seldom."""
     assert steady(window, every, comes_back=comes_back) == pytest.approx(part * window / every, rel=0.02)
 
 

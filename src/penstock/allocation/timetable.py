@@ -64,8 +64,7 @@ class Timetable:
             bins, model.window, objective, endless=endless, fixed=pace, watched=watching, may_share=sharing
         )
         self._sharing = sharing
-        # squares are made by rare jumps, which a fast pace has no watch for: plans by them do not count on volleys
-        self._counted_on = sharing and objective != "rmse"
+        self._counted_on = sharing and objective != "rmse"  # rare jumps make squares, and a fast pace has no watch
         self.watch = Watch.of(model)
         self.releases = 0
         self.due = 1  # the unit of the next release
