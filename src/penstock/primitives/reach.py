@@ -17,8 +17,8 @@ PLACES = 16  # of a reach, evenly on a scale of logarithms
 FAR = 3.5  # relative deviations that they go out to
 NARROW = 0.125  # reaches that are so small beside what is uncertain: Gaussian noise of the same variance says the same
 OUTSIDE = 30.0  # deviations between prior and box, from which on only the edge counts
-LEAST = 1e-300  # that a probability is taken for, and a part of a variance at least
-THIN = 1e-9
+LEAST = 1e-300  # that a probability is taken for
+THIN = 1e-9  # the least part of a variance that is left
 
 
 class Reach:
