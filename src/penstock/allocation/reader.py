@@ -7,6 +7,7 @@ decided here follows from published answers and from what was spent.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
 from penstock.allocation.timetable import NOTHING, Timetable
@@ -66,6 +67,13 @@ class Reader:
         if offer and self._volley and not self._volley.fits(offer):
             offer = VolleyPlan(1, self._plan.affordable(t, self.free(t)))
         return offer if offer and self.payable(offer.e) else None
+
+    def good(self, t: int) -> VolleyPlan | None:
+        """A good look that is to follow a small one at once, if there is one and it can be paid for now."""
+        plan = self._plan.better(self.free(t))
+        while plan and plan.size > 1 and self._volley and not self._volley.fits(plan):
+            plan = replace(plan, size=plan.size - 1)
+        return plan if plan and self.payable(plan.e) else None
 
     def noticed(self, snapshot: Snapshot, known: Callable[[int], Estimate]) -> VolleyPlan | None:
         """A look, if some bin is far from where it is believed to be. To ask that is paid for, too."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,10 @@ from penstock.types import Floats
 PROBES, PROBE = 2, 0.03  # small looks at first, one a unit, and what each takes of epsilon: what is fast shows at once
 FAST = 0.2  # of all units, to publish at: a good look does not last
 SMALL = 60.0  # counts, in what epsilon buys of noise: they cannot move far, so that a good look comes at once
+SLOW = 120.0  # and that do not move further than a few readings can follow, if these share what they cost
 ALONE = {10.0: 0.9, 30.0: 0.6, SMALL: 0.35, 400.0: 0.35, 1200.0: 0.15}  # what a good look takes if a count is so large
+OPENING = {10.0: 0.9, SMALL: 0.85, SLOW: 0.6}  # if a single count is so large, and the good look is a volley
+READINGS = {10.0: 3.0, SMALL: 5.0}  # of which it has so many
 TOGETHER = {10.0: 0.8, 30.0: 0.6, SMALL: 0.3, 150.0: 0.12}  # and if many are, in the mean: they cannot all stand still
 PATIENCE = 2  # the longest interval, in times for which a stream has been seen
 BETTER, NEARLY = 2.5, 0.8  # a release waits for so many times as much (one of two alone has twice); nearly that will do
@@ -56,6 +60,7 @@ class Timetable:
         self.least_sd = min(ROUNDING, self.unit)  # that noise is taken to have
         self._relative = objective == "mre"
         self._good = ALONE if bins == 1 else TOGETHER
+        self._small = SLOW if sharing else SMALL
         self._epsilon, self._window, self._endless, self._fixed = model.epsilon, model.window, endless, pace
         self._least = self.least(model)
         self._watching = watching and not pace
@@ -125,7 +130,8 @@ class Timetable:
             return None
         if not (self._sharing and self.settled) or (self.at_rest and not self._pacing.sharing) or self.stirring(t):
             return VolleyPlan(1, alone)
-        every, shared = self.every(t), self._shared(t, remaining)
+        self.spacing = every = self.every(t)
+        shared = self._shared(t, remaining)
 
         def fair(size: int) -> int:
             return self._rations.fair(t, size * every, shared, (size - 1) * every)
@@ -164,21 +170,26 @@ class Timetable:
         held = self.watch.looks if self.keeps(t) and not self.stirring(t) else NOTHING
         return self.beyond(t, remaining, held).nano
 
-    def better(self, remaining: Epsilon) -> Epsilon:
-        """What a good look takes that follows a small one at once, in the same unit; nothing if it is not time for it.
+    def better(self, remaining: Epsilon) -> VolleyPlan | None:
+        """What a good look takes that follows a small one at once, in the same unit; None if it is not time for it.
 
-        Counts that are small beside the noise cannot move far: there it comes with the first small look. Else there is
-        a second one, and whatever has moved fast until then does without: a good look would not last. The larger counts
-        are, the less it takes: people come and go, so that a large count is soon elsewhere.
+        Counts that are small beside the noise cannot move far: there it comes with the first small look, and of a
+        single count it is the first of a few readings, which come to as much if nothing moves, and follow what does.
+        Else there is a second small look, and whatever has moved fast until then does without: a good look would not
+        last. The larger counts are, the less it takes: people come and go, so that a large count is soon elsewhere.
         """
-        if self.settled or (self.releases < PROBES and self.size >= SMALL):
-            return NOTHING
+        small = self.size < self._small
+        if self.settled or (self.releases < PROBES and not small):
+            return None
         self.settled = True
-        self._pacing.sharing = self._counted_on and self.size >= SMALL
+        self._pacing.sharing = self._counted_on and not small
         if self.releases == PROBES and self._pacing.best > FAST * self._window:
-            return NOTHING
-        part = np.interp(math.log(self.size), np.log([*self._good]), [*self._good.values()])
-        return min(self._epsilon.share(float(part)), remaining)
+            return None
+        opening = small and self._sharing
+        readings = round(_between(READINGS, self.size)) if opening else 1
+        self.spacing = self._window  # nobody knows yet how soon it will be read again
+        e = min(self._epsilon.share(_between(OPENING if opening else self._good, self.size)), remaining)
+        return VolleyPlan(readings, e) if self.tells(e) else None
 
     def look(self, t: int, remaining: Epsilon) -> Epsilon:
         """The least for a release after a surprise. However many there are, later units are left something."""
@@ -232,7 +243,7 @@ class Timetable:
     def open(self, t: int, e: Epsilon) -> None:
         """A volley begins with unit ``t``, for so much."""
         self.spend(t, e)
-        self.spacing, self.held, self.ends = self.every(t), e.nano, t
+        self.held, self.ends = e.nano, t
 
     def follow(self, t: int, left: int) -> None:
         """A volley was read at unit ``t``, and has so many readings left: it comes back a window after the last."""
@@ -249,3 +260,8 @@ class Timetable:
             setattr(self, name, saved[name])
         self._rations.load(saved["rations"])
         self._pacing.load(saved["pacing"])
+
+
+def _between(known: Mapping[float, float], size: float) -> float:
+    """What holds for a count of this size, between sizes for which it is known."""
+    return float(np.interp(math.log(size), np.log([*known]), [*known.values()]))

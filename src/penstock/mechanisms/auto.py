@@ -102,17 +102,25 @@ class Auto(Mechanism):
     def look(self, snapshot: Snapshot, offer: VolleyPlan) -> Floats:
         """Measure; at first a small look may say that a good one is worth its price at once: then both count as one."""
         t, reader = snapshot.t, self.reader
-        if reader.opens(t, offer):
-            self.estimator.expect(offer.size, self.model.epsilon.nano / offer.e.nano)
         before = self.estimator if self.plan.settled else deepcopy(self.estimator)
-        seen = reader.read(snapshot, offer)
-        self.learn(t, seen, volley=offer.size > 1)
-        better = self.plan.better(reader.free(t))
-        if reader.payable(better):
-            self.estimator, seen = before, seen.joined(reader.ask(snapshot, better))
-            self.learn(t, seen)
+        seen = self.read(snapshot, offer)
+        better = reader.good(t)
+        if better:
+            self.estimator = before
+            seen = self.read(snapshot, better, beside=seen)
         reader.follow(t)
         return seen.noise_sd
+
+    def read(self, snapshot: Snapshot, offer: VolleyPlan, beside: Reading | None = None) -> Reading:
+        """One reading, alone or of a volley, and what is learnt from it; one alone joins another ``beside`` it."""
+        volley = offer.size > 1
+        if self.reader.opens(snapshot.t, offer):
+            self.estimator.expect(offer.size, self.model.epsilon.nano / offer.e.nano)
+        seen = self.reader.read(snapshot, offer)
+        if beside and not volley:
+            seen = beside.joined(seen)
+        self.learn(snapshot.t, seen, volley=volley)
+        return seen
 
     def learn(self, t: int, seen: Reading, *, volley: bool = False) -> None:
         """Take in what was seen of a unit, alone or as one of a volley, and plan the next release."""
