@@ -87,6 +87,96 @@ def test_where_epsilon_leaves_no_noise_counts_come_out_as_they_are() -> None:
     assert error(counts, ps.WEvent(epsilon=10**5, w=24)) < 1
 
 
+# ---- small counts, which begin with a volley ------------------------------------------------------------------------
+
+SMALL: ps.PrivacyModel = ps.WEvent(epsilon="0.1", w=60)
+
+
+def still(count: int, units: int = 60) -> Ints:
+    return np.full((units, 1), count)
+
+
+def first_volley(journal: list[Fact]) -> Span:
+    return next(iter(spans(journal).values()))
+
+
+def swaying(seed: int, units: int = 120) -> Ints:
+    """A small count that is never far from where it was, nor ever there."""
+    counts = 150 + np.cumsum(np.random.default_rng(seed).normal(0, 6, units))
+    return np.maximum(np.rint(counts), 0).astype(np.int64)[:, np.newaxis]
+
+
+def test_a_small_count_is_looked_at_well_in_a_few_readings_from_the_first_unit_on() -> None:
+    """One volley takes nearly all, and is read to its end soon; now and then a count looks larger than it is."""
+    openings = [first_volley(journalled(still(20), SMALL, seed)) for seed in range(9)]
+    assert sum(span.a == 1 for span in openings) >= 6
+    for span in openings:
+        assert SMALL.epsilon.share(0.6) <= span.e <= SMALL.epsilon.share(0.9)
+        assert span.b is not None
+        assert 2 <= span.b - span.a < 60
+
+
+def test_a_large_count_does_not_begin_with_a_volley_of_nearly_all() -> None:
+    """A few readings would have to do for a window, and a large count may be anywhere by then."""
+    for seed in range(4):
+        assert all(span.e < SMALL.epsilon.share(0.6) for span in spans(journalled(still(10**5), SMALL, seed)).values())
+
+
+def test_a_small_count_that_sways_is_followed_better_than_by_one_good_look() -> None:
+    with_readings, with_a_look = (
+        np.mean([error(swaying(stream), SMALL, sharing=sharing) for stream in range(6)]) for sharing in (True, False)
+    )
+    assert with_readings < 0.95 * with_a_look
+
+
+def test_a_small_count_that_stands_still_is_known_as_well_as_by_one_good_look() -> None:
+    """A few readings that share what they cost tell as much of it, when all of them are there."""
+    off = {
+        sharing: np.mean(
+            [
+                np.abs([each.values[0] - 20 for each in run(still(20), SMALL, seed, sharing=sharing)])
+                for seed in range(24)
+            ]
+        )
+        for sharing in (True, False)
+    }
+    assert off[True] < 1.1 * off[False]
+
+
+@few
+@given(
+    st.sampled_from(["0.01", "0.5", "1", "2", "3", "5", "40", "3000"]),
+    st.integers(3, 60),
+    st.floats(0, 150),
+    st.booleans(),
+    st.integers(0, 99),
+)
+def test_small_counts_overspend_nothing_however_narrow_the_noise(
+    epsilon: str, window: int, size: float, horizon: bool, seed: int
+) -> None:
+    """Where noise is too narrow for so many readings there are fewer, down to a single look."""
+    model: ps.PrivacyModel = ps.WEvent(epsilon=epsilon, w=window)
+    if horizon:
+        model = ps.UserLevel(epsilon=epsilon, horizon=window)
+    steps = np.random.default_rng(seed).normal(0, 1, 60).cumsum()
+    counts = np.maximum((size + steps) / float(epsilon), 0).astype(np.int64)[:, np.newaxis]
+    journal = journalled(counts[: window if horizon else 60], model, seed)
+    assert 0.5 * model.epsilon.nano < recount(journal, model).nano <= model.epsilon.nano
+
+
+@pytest.mark.parametrize("gap", [1, 5, 59, 60, 100])
+def test_units_without_input_after_the_first_do_not_end_its_first_volley(gap: int) -> None:
+    """Nobody knew how soon it would be read again, so it is not late; it is over when it has been read."""
+    journal, read = list[Fact](), 0
+    mechanism = ps.Auto(model=SMALL).start(ps.Curator(SMALL, 1, noise=ps.SimulationNoise(2), journal=journal.append))
+    for snapshot in ps.streams.Stream(still(20, 200)):
+        release = mechanism.pass_over(snapshot) if 1 < snapshot.t <= 1 + gap else mechanism.step(snapshot)
+        read += snapshot.t <= gap + 30 and release.kind[0] == Kind.ESTIMATED.value
+    assert recount(journal, SMALL) <= SMALL.epsilon
+    assert first_volley(journal).a == 1
+    assert read >= 3
+
+
 # ---- what it must not do ---------------------------------------------------------------------------------------------
 
 
@@ -127,18 +217,23 @@ def test_the_checks_hold_on_a_single_count(check: str, model: ps.PrivacyModel) -
 # ---- restarts, gaps and lost units -----------------------------------------------------------------------------------
 
 
-def test_saved_in_the_middle_of_a_volley_it_goes_on_the_same() -> None:
-    counts, noise, key = leaping(60), ps.SimulationNoise(2), ps.new_key()
-    expected = run(counts, seed=2)
-    mechanism = ps.Auto(model=LAW).start(ps.Curator(LAW, 1, noise=noise))
+@pytest.mark.parametrize(
+    ("counts", "model", "often"),
+    [(leaping(60), LAW, 20), (still(20, 40), SMALL, 2), (still(20, 40), ps.UserLevel(epsilon="0.1", horizon=80), 2)],
+    ids=["fast", "small", "small over a horizon"],
+)
+def test_saved_in_the_middle_of_a_volley_it_goes_on_the_same(counts: Ints, model: ps.PrivacyModel, often: int) -> None:
+    noise, key = ps.SimulationNoise(2), ps.new_key()
+    expected = run(counts, model, seed=2)
+    mechanism = ps.Auto(model=model).start(ps.Curator(model, 1, noise=noise))
     middle = 0
     for snapshot, before in zip(ps.streams.Stream(counts), expected, strict=True):
         middle += mechanism.reader.sharing
         state = mechanism.save(key)
-        mechanism = ps.Auto(model=LAW).start(ps.Curator(LAW, 1, noise=noise))
+        mechanism = ps.Auto(model=model).start(ps.Curator(model, 1, noise=noise))
         mechanism.load(state, key)
         assert mechanism.step(snapshot).same_as(before), snapshot.t
-    assert middle > 20
+    assert middle > often
 
 
 @pytest.mark.parametrize("gap", [1, 5, 24, 60])
