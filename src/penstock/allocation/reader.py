@@ -7,7 +7,6 @@ decided here follows from published answers and from what was spent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Protocol
 
 from penstock.allocation.timetable import NOTHING, Timetable
@@ -70,9 +69,7 @@ class Reader:
 
     def good(self, t: int) -> VolleyPlan | None:
         """A good look that is to follow a small one at once, if there is one and it can be paid for now."""
-        plan = self._plan.better(self.free(t))
-        while plan and plan.size > 1 and self._volley and not self._volley.fits(plan):
-            plan = replace(plan, size=plan.size - 1)
+        plan = self._plan.better(t, self.free(t), self._volley.fits if self._volley else None)
         return plan if plan and self.payable(plan.e) else None
 
     def noticed(self, snapshot: Snapshot, known: Callable[[int], Estimate]) -> VolleyPlan | None:

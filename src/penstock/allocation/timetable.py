@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,12 @@ PROBES, PROBE = 2, 0.03  # small looks at first, one a unit, and what each takes
 FAST = 0.2  # of all units, to publish at: a good look does not last
 SMALL = 60.0  # counts, in what epsilon buys of noise: they cannot move far, so that a good look comes at once
 SLOW = 120.0  # and that do not move further than a few readings can follow, if these share what they cost
+ROOM = (
+    12  # units at least that a good look in a few readings is for; else the small one before it is as good as they are
+)
 ALONE = {10.0: 0.9, 30.0: 0.6, SMALL: 0.35, 400.0: 0.35, 1200.0: 0.15}  # what a good look takes if a count is so large
 OPENING = {10.0: 0.9, SMALL: 0.85, SLOW: 0.6}  # if a single count is so large, and the good look is a volley
-READINGS = {10.0: 3.0, SMALL: 5.0}  # of which it has so many
+READINGS, FEWEST = {10.0: 3.0, SMALL: 5.0}, 3  # of which it has so many, or fewer where their noise is too narrow
 TOGETHER = {10.0: 0.8, 30.0: 0.6, SMALL: 0.3, 150.0: 0.12}  # and if many are, in the mean: they cannot all stand still
 PATIENCE = 2  # the longest interval, in times for which a stream has been seen
 BETTER, NEARLY = 2.5, 0.8  # a release waits for so many times as much (one of two alone has twice); nearly that will do
@@ -34,6 +37,7 @@ LARGEST_WINDOW = 20_000  # units that can be planned for in seconds
 ROUNDING = 0.3  # the standard deviation that whole numbers have, however little their noise
 LATE = 2  # times as long between readings as was planned for a volley: it is given up
 TRUSTED = 2  # the longest volley, in times for which a stream has been seen: how it moves is not known before
+Fits = Callable[[VolleyPlan], bool]  # whether there can be such a volley
 KEPT = ("releases", "due", "begun", "settled", "size", "stirred", "asked", "spacing", "held", "ends")
 NOTHING = Epsilon.of_nano(0)
 
@@ -60,7 +64,6 @@ class Timetable:
         self.least_sd = min(ROUNDING, self.unit)  # that noise is taken to have
         self._relative = objective == "mre"
         self._good = ALONE if bins == 1 else TOGETHER
-        self._small = SLOW if sharing else SMALL
         self._epsilon, self._window, self._endless, self._fixed = model.epsilon, model.window, endless, pace
         self._least = self.least(model)
         self._watching = watching and not pace
@@ -170,26 +173,33 @@ class Timetable:
         held = self.watch.looks if self.keeps(t) and not self.stirring(t) else NOTHING
         return self.beyond(t, remaining, held).nano
 
-    def better(self, remaining: Epsilon) -> VolleyPlan | None:
-        """What a good look takes that follows a small one at once, in the same unit; None if it is not time for it.
+    def better(self, t: int, remaining: Epsilon, fits: Fits | None = None) -> VolleyPlan | None:
+        """A good look that follows a small one at once, in the same unit; None if it is not time for it.
 
         Counts that are small beside the noise cannot move far: there it comes with the first small look, and of a
         single count it is the first of a few readings, which come to as much if nothing moves, and follow what does.
         Else there is a second small look, and whatever has moved fast until then does without: a good look would not
         last. The larger counts are, the less it takes: people come and go, so that a large count is soon elsewhere.
         """
-        small = self.size < self._small
-        if self.settled or (self.releases < PROBES and not small):
+        opening = self._opening(t, remaining, fits) if fits else None
+        if self.settled or (self.releases < PROBES and self.size >= SMALL and opening is None):
             return None
         self.settled = True
-        self._pacing.sharing = self._counted_on and not small
+        self._pacing.sharing = self._counted_on and self.size >= SMALL
         if self.releases == PROBES and self._pacing.best > FAST * self._window:
             return None
-        opening = small and self._sharing
-        readings = round(_between(READINGS, self.size)) if opening else 1
         self.spacing = self._window  # nobody knows yet how soon it will be read again
-        e = min(self._epsilon.share(_between(OPENING if opening else self._good, self.size)), remaining)
-        return VolleyPlan(readings, e) if self.tells(e) else None
+        e = min(self._epsilon.share(_between(self._good, self.size)), remaining)
+        return opening or (VolleyPlan(1, e) if self.tells(e) else None)
+
+    def _opening(self, t: int, remaining: Epsilon, fits: Fits) -> VolleyPlan | None:
+        """A good look in a few readings, if the count is small, and there is time and noise enough for them."""
+        e = min(self._epsilon.share(_between(OPENING, self.size)), remaining)
+        room = self._window if self._endless else self._window - t + 1
+        if self.size >= SLOW or room < ROOM or not self.tells(e):
+            return None
+        plans = (VolleyPlan(size, e) for size in range(round(_between(READINGS, self.size)), FEWEST - 1, -1))
+        return next(filter(fits, plans), None)
 
     def look(self, t: int, remaining: Epsilon) -> Epsilon:
         """The least for a release after a surprise. However many there are, later units are left something."""

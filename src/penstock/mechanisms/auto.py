@@ -100,7 +100,7 @@ class Auto(Mechanism):
         return self.estimate(snapshot, sums.known, noise_sd, told.kinds)
 
     def look(self, snapshot: Snapshot, offer: VolleyPlan) -> Floats:
-        """Measure; at first a small look may say that a good one is worth its price at once: then both count as one."""
+        """Measure; at first a small look may say that a good one is worth its price at once: then that counts."""
         t, reader = snapshot.t, self.reader
         before = self.estimator if self.plan.settled else deepcopy(self.estimator)
         seen = self.read(snapshot, offer)
@@ -112,7 +112,7 @@ class Auto(Mechanism):
         return seen.noise_sd
 
     def read(self, snapshot: Snapshot, offer: VolleyPlan, beside: Reading | None = None) -> Reading:
-        """One reading, alone or of a volley, and what is learnt from it; one alone joins another ``beside`` it."""
+        """One reading, and what is learnt from it: one of a volley, or one alone, joined by another ``beside`` it."""
         volley = offer.size > 1
         if self.reader.opens(snapshot.t, offer):
             self.estimator.expect(offer.size, self.model.epsilon.nano / offer.e.nano)

@@ -18,6 +18,7 @@ FAR = 3.5  # relative deviations that they go out to
 NARROW = 0.125  # reaches that are so small beside what is uncertain: Gaussian noise of the same variance says the same
 OUTSIDE = 30.0  # deviations between prior and box, from which on only the edge counts
 LEAST = 1e-300  # that a probability is taken for
+STEEP = 1e150  # what squares of are numbers still; only where the exact form is not used does anything pull so hard
 THIN = 1e-9  # the least part of a variance that is left
 
 
@@ -86,7 +87,7 @@ def boxed(measured: Floats, variance: Floats, reach: Floats) -> Posterior:
     at_far = np.exp(np.where(outside, -2 * apart * reach / variance, -0.5 * np.square(far)))
     beyond_near, beyond_far = (at * erfcx(np.abs(end) / np.sqrt(2)) for at, end in ((at_near, near), (at_far, far)))
     inside = np.maximum(np.where(outside, beyond_near - beyond_far, 2 - beyond_near - beyond_far) / 2, LEAST)
-    pull = HALF_NORMAL / 2 * (at_near - at_far) / inside
+    pull = np.minimum(HALF_NORMAL / 2 * (at_near - at_far) / inside, STEEP)
     tilt = HALF_NORMAL / 2 * (near * at_near - far * at_far) / inside
     evidence = np.log(inside / (2 * reach)) - np.where(outside, 0.5 * np.square(near), 0.0)
     spread = np.maximum(1 + tilt - np.square(pull), THIN)
