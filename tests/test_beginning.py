@@ -103,12 +103,12 @@ def test_the_smaller_counts_are_the_more_a_good_look_takes(sizes: list[float], b
         plan = Timetable(LAW, bins, "mae")
         plan.releases, plan.size = (1 if size < SMALL else 2), max(size, min(good))
         plan._pacing.best = 3
-        look = plan.better(1, LAW.epsilon)
+        look = plan.better(LAW.epsilon)
         assert look is not None
         assert look.size == 1  # nothing is shared
         looks.append(look.e)
         assert plan.settled
-        assert plan.better(1, LAW.epsilon) is None  # there is but one
+        assert plan.better(LAW.epsilon) is None  # there is but one
     assert looks[0] >= looks[1] >= LAW.epsilon.share(min(good.values()))
 
 

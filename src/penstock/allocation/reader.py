@@ -69,7 +69,7 @@ class Reader:
 
     def good(self, t: int) -> VolleyPlan | None:
         """A good look that is to follow a small one at once, if there is one and it can be paid for now."""
-        plan = self._plan.better(t, self.free(t), self._volley.fits if self._volley else None)
+        plan = self._plan.better(self.free(t), self._volley.fits if self._volley else None)
         return plan if plan and self.payable(plan.e) else None
 
     def noticed(self, snapshot: Snapshot, known: Callable[[int], Estimate]) -> VolleyPlan | None:

@@ -173,7 +173,7 @@ class Timetable:
         held = self.watch.looks if self.keeps(t) and not self.stirring(t) else NOTHING
         return self.beyond(t, remaining, held).nano
 
-    def better(self, t: int, remaining: Epsilon, fits: Fits | None = None) -> VolleyPlan | None:
+    def better(self, remaining: Epsilon, fits: Fits | None = None) -> VolleyPlan | None:
         """A good look that follows a small one at once, in the same unit; None if it is not time for it.
 
         Counts that are small beside the noise cannot move far: there it comes with the first small look, and of a
@@ -181,7 +181,7 @@ class Timetable:
         Else there is a second small look, and whatever has moved fast until then does without: a good look would not
         last. The larger counts are, the less it takes: people come and go, so that a large count is soon elsewhere.
         """
-        opening = self._opening(t, remaining, fits) if fits else None
+        opening = self._opening(remaining, fits) if fits else None
         if self.settled or (self.releases < PROBES and self.size >= SMALL and opening is None):
             return None
         self.settled = True
@@ -192,11 +192,13 @@ class Timetable:
         e = min(self._epsilon.share(_between(self._good, self.size)), remaining)
         return opening or (VolleyPlan(1, e) if self.tells(e) else None)
 
-    def _opening(self, t: int, remaining: Epsilon, fits: Fits) -> VolleyPlan | None:
-        """A good look in a few readings, if the count is small, and there is time and noise enough for them."""
+    def _opening(self, remaining: Epsilon, fits: Fits) -> VolleyPlan | None:
+        """A good look in a few readings, if the count is small, and there is time and noise enough for them.
+
+        Over a horizon nothing comes back, and more than a good look would be missed until its end.
+        """
         e = min(self._epsilon.share(_between(OPENING, self.size)), remaining)
-        room = self._window if self._endless else self._window - t + 1
-        if self.size >= SLOW or room < ROOM or not self.tells(e):
+        if not self._endless or self._window < ROOM or self.size >= SLOW or not self.tells(e):
             return None
         plans = (VolleyPlan(size, e) for size in range(round(_between(READINGS, self.size)), FEWEST - 1, -1))
         return next(filter(fits, plans), None)
