@@ -22,9 +22,7 @@ PROBES, PROBE = 2, 0.03  # small looks at first, one a unit, and what each takes
 FAST = 0.2  # of all units, to publish at: a good look does not last
 SMALL = 60.0  # counts, in what epsilon buys of noise: they cannot move far, so that a good look comes at once
 SLOW = 120.0  # and that do not move further than a few readings can follow, if these share what they cost
-ROOM = (
-    12  # units at least that a good look in a few readings is for; else the small one before it is as good as they are
-)
+ROOM = 12  # units of a window, from which on that is worth it: in few units a small look is as good as a reading
 ALONE = {10.0: 0.9, 30.0: 0.6, SMALL: 0.35, 400.0: 0.35, 1200.0: 0.15}  # what a good look takes if a count is so large
 OPENING = {10.0: 0.9, SMALL: 0.85, SLOW: 0.6}  # if a single count is so large, and the good look is a volley
 READINGS, FEWEST = {10.0: 3.0, SMALL: 5.0}, 3  # of which it has so many, or fewer where their noise is too narrow
@@ -195,7 +193,7 @@ class Timetable:
     def _opening(self, remaining: Epsilon, fits: Fits) -> VolleyPlan | None:
         """A good look in a few readings, if the count is small, and there is time and noise enough for them.
 
-        Over a horizon nothing comes back, and more than a good look would be missed until its end.
+        Over a horizon nothing comes back: what it takes more than a single look would be missed until the end.
         """
         e = min(self._epsilon.share(_between(OPENING, self.size)), remaining)
         if not self._endless or self._window < ROOM or self.size >= SLOW or not self.tells(e):
