@@ -23,7 +23,7 @@ MOST_LINES_OF_A_FUNCTION = 25
 MAY_UNSEAL = {"types.py", "desk.py"}
 PLANTED = ("penstock.audit.broken", "penstock.audit.planted", "penstock.audit.permissive")
 MAY_DRAW = {"noise", "primitives"}
-SECRETS = {"ledger", "noise", "unseal", "meter", "desk"}
+SECRETS = {"ledger", "noise", "claim", "unseal", "meter", "desk"}
 PUBLIC_PRIMITIVES = (
     *("estimator", "grouping", "kalman", "pid", "pool", "reach", "reading"),
     *("sampling", "segment", "smoothing", "spread", "volley"),

@@ -690,7 +690,7 @@ def test_the_kernel_asks_nothing_of_records_that_nobody_pays_for(present: list[s
     mechanism = ps.MA(model=ps.MContext(epsilon=1, m=2)).start(ps.Curator(ps.MContext(epsilon=1, m=2), 2))
     with pytest.raises(ps.BadInput, match="at t=1 the counts hold more records than the users present can have"):
         mechanism.step(ps.Snapshot(1, [500, 500], present))
-    assert mechanism.curator.ledger.sequence == 0
+    assert mechanism._curator.ledger.sequence == 0
     assert mechanism.step(ps.Snapshot(1, [len(present), 0], present)).t == 1
 
 

@@ -391,11 +391,12 @@ def outcome(releases: Sequence[Release]) -> Outcome:
 
 def anew(case: Case, tape: Tape, which: int) -> tuple[Run, int]:
     """A run from the very beginning, written without copies; and how much had been drawn before the difference."""
-    snapshots, past = case.attack.snapshots(which), case.attack.prefix
+    past = case.attack.prefix
     while True:
+        snapshots = case.attack.snapshots(which)
         witness = Witness(tape, case.attack.model, *case.attack.streams, points=POINTS)
         curator = ps.Curator(case.attack.model, case.attack.bins, noise=witness, answers=witness.answer)
-        run = Run(case.subject, case.subject.make().start(curator), [], witness)
+        run = Run(case.subject, case.subject.make().start(curator), curator, [], witness)
         run.over(snapshots[:past])
         if case.attack.given is None or case.attack.given(outcome(run.releases)):
             break
@@ -408,8 +409,8 @@ def same(one: Run, other: Run) -> bool:
     assert one.witness is not None
     assert other.witness is not None
     released = all(a.same_as(b) for a, b in zip(one.releases, other.releases, strict=True))
-    ledgers = one.mechanism.curator.ledger, other.mechanism.curator.ledger
-    return released and one.witness.loss == other.witness.loss and ledgers[0].audit() == ledgers[1].audit()
+    booked = one.curator.ledger.audit() == other.curator.ledger.audit()
+    return released and one.witness.loss == other.witness.loss and booked
 
 
 FORKED = [(key, row.number) for key in mechanisms() for row in audited(key) if row.row().attack.prefix]

@@ -350,7 +350,7 @@ def test_a_step_that_was_lost_costs_a_window_and_no_more() -> None:
     mechanism = auto(SHORT).start(ps.Curator(SHORT, 2, noise=ps.SimulationNoise(1)))
     releases = []
     for snapshot in ps.streams.Stream(counts):
-        lost = mechanism.curator.ledger.remaining_next() if snapshot.t == 30 else None
+        lost = mechanism._curator.ledger.remaining_next() if snapshot.t == 30 else None
         step = mechanism.step(snapshot) if lost is None else mechanism.pass_over(snapshot, lost)
         releases.append(step)
     assert set(range(45, 61)) <= set(released(releases))

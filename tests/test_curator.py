@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from penstock.curator import Curator, amplify
+from penstock.answering import amplify
+from penstock.curator import Curator
 from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput, BudgetExceeded, OutOfOrder
 from penstock.models import EventLevel, PrivacyModel, WEvent

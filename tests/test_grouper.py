@@ -196,7 +196,7 @@ def test_groups_are_those_of_the_slow_model(schedule: list[Any], longest: int, r
     slow = [Slow(longest), Slow(longest)]
     for number, (counts, quarters, noise) in enumerate(schedule):
         if number == restart:
-            bench.grouper.load(*decode(encode(bench.grouper.save())))
+            bench.grouper._load(*decode(encode(bench.grouper._save())))
         expected = [slow[j].extend(counts[j], Fraction(quarters[j], 4), noise[j]) for j in range(2)]
         assert bench.extend(counts, np.array(quarters) / 4) == expected
         assert bench.state() == ([len(one.group) for one in slow], [one.open for one in slow])

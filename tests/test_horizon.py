@@ -255,7 +255,7 @@ def test_a_stream_that_stops_can_be_asked_again_and_has_not_moved() -> None:
         ) as refusal:
             mechanism.step(unit(N + 1))
         assert str(SECRET)[:3] not in str(refusal.value)
-        assert mechanism.curator.ledger.t == N
+        assert mechanism._curator.ledger.t == N
 
 
 @pytest.mark.parametrize("horizon", [1, 2])

@@ -56,8 +56,8 @@ def test_a_restart_with_the_key_changes_nothing(kind: str, model: Any, seed: int
 
     noise, same = ps.SimulationNoise(seed), ps.SimulationNoise(seed)
     steady, resumed = started(noise), started(same)
-    for snapshot in jumps(seed):
-        assert resumed.step(snapshot).same_as(steady.step(snapshot))
+    for snapshot, again in zip(jumps(seed), jumps(seed), strict=True):
+        assert resumed.step(snapshot).same_as(steady.step(again))
         if snapshot.t in restarts:
             successor = started(same)
             successor.load(resumed.save(key), key)
@@ -103,13 +103,13 @@ def test_whatever_happens_it_goes_on_within_its_budget(
         if event == "missing":
             mechanism.pass_over(snapshot)
         elif event in ("lost", "lost a bit"):
-            most = mechanism.curator.ledger.remaining_next()
+            most = mechanism._curator.ledger.remaining_next()
             mechanism.pass_over(snapshot, most if event == "lost" else most.share(0.1))
         else:
             noise.broken = event == "fails"
             with suppress(Broken):
                 mechanism.step(snapshot)
-    assert mechanism.curator.ledger.audit().holds
+    assert mechanism._curator.ledger.audit().holds
     assert recount(facts, model) <= model.epsilon
 
 
@@ -156,7 +156,7 @@ def test_a_key_lost_on_a_horizon_does_not_lose_the_horizon(kind: str) -> None:
     successor = made(kind, model).start(ps.Curator(model, 2, noise=noise))
     successor.load(mechanism.save())
     last = [successor.step(snapshot) for snapshot in jumps(1)[20:]][-1]
-    assert successor.curator.ledger.audit().holds
+    assert successor._curator.ledger.audit().holds
     assert is_new(last) or successor.curator.remaining() < model.epsilon / 4
 
 

@@ -134,7 +134,7 @@ ANYTHING = st.lists(st.floats(width=64), min_size=3, max_size=3).map(np.array)
 @given(values=ANYTHING.filter(lambda each: not np.isnan(each).any()), low=ANYTHING, high=ANYTHING)
 def test_intervals_are_rounded_outwards_and_hold_the_value(values: Any, low: Any, high: Any) -> None:
     mechanism = bounded().start(ps.Curator(LAW, 3))
-    mechanism.curator.begin_unit(ps.Snapshot(1, (1, 2, 3)))
+    mechanism._curator.begin_unit(ps.Snapshot(1, (1, 2, 3)))
     release = mechanism.released(ps.Snapshot(1, (1, 2, 3)), values, Kind.ESTIMATED, 1.0, (low, high))
     assert release.low is not None
     assert release.high is not None

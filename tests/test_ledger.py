@@ -18,8 +18,9 @@ from penstock.charges import Fact, Point, Span, recount
 from penstock.codec import decode, encode
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BudgetExceeded, OutOfOrder
-from penstock.ledger import ENVELOPES, Ledger, Population
+from penstock.ledger import ENVELOPES, Ledger
 from penstock.models import DeltaNeighbourhood, EventLevel, PrivacyModel, UserLevel, WEvent
+from penstock.population import Population
 
 fixed = settings(derandomize=True, deadline=None, max_examples=150)
 

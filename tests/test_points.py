@@ -19,10 +19,10 @@ from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, PenstockError, Sealed
 from penstock.grid import Grid
 from penstock.laws import LAWS, described, model_of
-from penstock.ledger import Population
 from penstock.models import EventLevel, PrivacyModel, UserLevel, WEvent
 from penstock.noise import ScriptedNoise, SimulationNoise
 from penstock.points import CellSums, Cumulative, Points
+from penstock.population import Population
 from penstock.primitives.segment import SegmentPlan
 from penstock.queries import Counts, Distance, EuclideanDistance, GroupDistances, GroupSums, LargestDistance, Query
 from penstock.spatial import SpatialNeighbourhood

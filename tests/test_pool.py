@@ -241,8 +241,8 @@ def test_random_use_gives_exact_sums_at_the_scale_that_was_paid(schedule: list[A
         if verb == "drop":
             bench.pool.drop(np.array(bins, np.intp))
         elif verb in ("restart", "lose"):
-            public, sealed = decode(encode(bench.pool.save()))
-            bench.pool.load(public, sealed if verb == "restart" else None)
+            public, sealed = decode(encode(bench.pool._save()))
+            bench.pool._load(public, sealed if verb == "restart" else None)
         members = [[] if j in emptied else members[j] for j in range(3)]
         left = [reads if j in emptied else left[j] for j in range(3)]
         assert bench.pool.size.tolist() == [len(held) for held in members]

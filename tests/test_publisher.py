@@ -73,7 +73,7 @@ def test_a_failed_step_leaves_its_charges_spent() -> None:
     mechanism = Clumsy(model=MODEL, allow_unproven=True).start(ps.Curator(MODEL, 1))
     with pytest.raises(RuntimeError):
         mechanism.step(ps.Snapshot(1, [3]))
-    assert mechanism.curator.ledger.remaining() == ps.Epsilon("0.75")
+    assert mechanism._curator.ledger.remaining() == ps.Epsilon("0.75")
 
 
 def test_a_mechanism_without_a_proof_is_locked() -> None:

@@ -383,8 +383,8 @@ class Busy:
         self.known.told(bins, self.log.scales[before:])
 
     def restart(self, lose: bool) -> None:
-        public, sealed = decode(encode(self.pool.save()))
-        self.pool.load(public, None if lose else sealed)
+        public, sealed = decode(encode(self.pool._save()))
+        self.pool._load(public, None if lose else sealed)
         if lose:
             self.retired()
 
@@ -432,8 +432,8 @@ def test_no_count_tells_more_than_it_has_paid(schedule: list[Any], law: dict[str
 def test_what_purses_have_used_up_survives_a_restart() -> None:
     bench = filled(("0.4", [0, 1]))
     bench.pool.purse([0])(ps.Epsilon("0.3"))
-    public, sealed = decode(encode(bench.pool.save()))
-    bench.pool.load(public, sealed)
+    public, sealed = decode(encode(bench.pool._save()))
+    bench.pool._load(public, sealed)
     assert bench.pool.purse([0]).remaining == ps.Epsilon("0.1")
     with pytest.raises(ps.BadInput, match="is dropped, and not settled"):
         bench.pool.settle([0])
@@ -442,11 +442,11 @@ def test_what_purses_have_used_up_survives_a_restart() -> None:
 def test_a_state_of_before_there_were_purses_is_loaded() -> None:
     """It says nothing of what was used up; and where nothing was, today's states are the same to the byte."""
     bench = filled(("0.4", [0, 1]))
-    public, sealed = bench.pool.save()
+    public, sealed = bench.pool._save()
     assert set(public) == {"size", "reads_left", "least"}
     other = filled(("0.3", [2]))
     other.pool.purse([2])(ps.Epsilon("0.3"))
-    other.pool.load(*decode(encode((public, sealed))))
+    other.pool._load(*decode(encode((public, sealed))))
     assert other.pool.purse([0, 1]).remaining == ps.Epsilon("0.4")
     assert other.pool.settle([0, 1]).tolist() == [10, 200]
 
@@ -454,8 +454,8 @@ def test_a_state_of_before_there_were_purses_is_loaded() -> None:
 def test_a_state_without_its_sealed_part_is_an_empty_pool() -> None:
     bench = filled(("0.4", [0]))
     bench.pool.purse([0])(ps.Epsilon("0.3"))
-    public, _ = decode(encode(bench.pool.save()))
-    bench.pool.load(public, None)
+    public, _ = decode(encode(bench.pool._save()))
+    bench.pool._load(public, None)
     bench.pool.absorb(bench.snapshot, ps.Epsilon("0.2"), [0])
     assert bench.pool.settle([0]).tolist() == [10]
     assert bench.noise.scales[-1] == 5

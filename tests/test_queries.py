@@ -17,13 +17,13 @@ from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.models import EventLevel, PrivacyModel
 from penstock.noise import ScriptedNoise, SimulationNoise
+from penstock.primitives.grouper import Deviation
 from penstock.primitives.segment import SegmentPlan
 from penstock.queries import (
     LARGEST_REFERENCE,
     LARGEST_SUM,
     Bins,
     Counts,
-    Deviation,
     Distance,
     Distances,
     EuclideanDistance,

@@ -199,7 +199,7 @@ def test_losses_and_restarts_empty_the_groups_and_nothing_else(
         if event == "missing":
             require_same(mechanism.pass_over(snapshot), plain, plain.pass_over())
         elif event.endswith("lost"):
-            left = mechanism.curator.ledger.remaining_next()
+            left = mechanism._curator.ledger.remaining_next()
             lost = left if event == "all lost" else min(left, ps.Epsilon.of_nano(plain.e1 + plain.e2))
             require_same(mechanism.pass_over(snapshot, lost), plain, plain.pass_over(lost.nano))
         else:

@@ -484,7 +484,7 @@ def test_a_sum_asked_for_is_that_of_the_units_read_in_its_window(
             plain.spent.append(0)
             release = mechanism.pass_over(snapshot)
         elif event == "lost":
-            lost = mechanism.curator.ledger.remaining_next()
+            lost = mechanism._curator.ledger.remaining_next()
             plain.spent.append(lost.nano)
             plain.read.clear()
             release = mechanism.pass_over(snapshot, lost)

@@ -18,10 +18,10 @@ from penstock.curator import Curator
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BadRow, BudgetExceeded
 from penstock.grid import MOST_CELLS, Grid
-from penstock.ledger import Population
 from penstock.models import EventLevel
 from penstock.noise import ScriptedNoise, SimulationNoise
 from penstock.points import CellSums, Cumulative
+from penstock.population import Population
 from penstock.primitives.isotonic import isotonic
 from penstock.proofs import PROVED, fingerprint, proof_of
 from penstock.queries import GroupSums, Query

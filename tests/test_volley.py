@@ -454,7 +454,7 @@ def test_an_answer_that_fails_is_the_last(when: int, before: bool) -> None:
         with pytest.raises(BadInput, match="this volley is over"):
             volley.read(snapshot)
     assert facts[-1] == Span(1, when, E, "publish", 0)
-    public, sealed = volley.save()
+    public, sealed = volley._save()
     assert (public["left"], public["span"], len(sealed["noise"])) == (0, None, 0)
 
 

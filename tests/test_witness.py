@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from penstock.answering import amplify
 from penstock.charges import Fact, Point, Span, recount
 from penstock.checks.likelihood import Run, log_first_heads
 from penstock.checks.witness import Witness
-from penstock.curator import Curator, amplify
+from penstock.curator import Curator
 from penstock.desk import Question
 from penstock.epsilon import Epsilon
 from penstock.models import EventLevel, PrivacyModel, UserLevel, WEvent
@@ -758,12 +759,11 @@ def test_a_unit_that_enters_a_pool_twice_may_move_it_twice() -> None:
     assert [(move.moved, move.allowed) for move in witness.moves] == [(2, 2)]
 
 
-def test_each_query_of_a_choice_may_move_by_its_own_sensitivity_only() -> None:
+def test_each_query_of_a_choice_may_move_by_its_own_sensitivity_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that moves by two, and says one, is not excused by two others that stay where they are."""
     model = EventLevel(epsilon=2, neighbours="replace")
     queries = [Distance([9, 0]), Distance([0, 0]), Distance([0, 0])]
-    for query in queries:
-        vars(query)["sensitivity"] = lambda model: 1
+    monkeypatch.setattr(Distance, "sensitivity", lambda query, model: 1)
     witness = Witness(SimulationNoise(1), model, np.array([[5, 5]]), np.array([[4, 6]]))
     curator = Curator(model, 2, noise=witness, answers=witness.answer)
     curator.begin_unit(snapshot := Snapshot(1, [5, 5]))

@@ -17,11 +17,12 @@ from penstock.curator import Curator
 from penstock.domain import Domain
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BudgetExceeded, NotProven, PenstockError, StoreError
-from penstock.ledger import Ledger, Population
+from penstock.ledger import Ledger
 from penstock.mechanisms.base import Mechanism, State, state
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
 from penstock.noise import ScriptedNoise, SecureNoise, SimulationNoise
 from penstock.points import Points
+from penstock.population import Population
 from penstock.publisher import Publisher, publish
 from penstock.sealing import new_key
 from penstock.spatial import SpatialNeighbourhood

@@ -7,6 +7,8 @@ play recorded ones back without looking at a count.
 
 from __future__ import annotations
 
+import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -15,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.epsilon import NANO, Epsilon
+from penstock.epsilon import NANO, Epsilon, require_epsilon
 from penstock.errors import BadInput, BadPresence, OutOfOrder
 from penstock.ledger import Ledger
 from penstock.models import PrivacyModel
@@ -23,7 +25,8 @@ from penstock.noise import LARGEST_SCALE, Noise, laplace_sd
 from penstock.points import Points
 from penstock.queries import Bins, Query
 from penstock.spatial import SpatialNeighbourhood
-from penstock.types import Ints, Mask, Snapshot, unseal
+from penstock.types import Ints, Mask, Snapshot, claim, require_unclaimed, unseal
+from penstock.uncopied import Uncopied
 
 T = TypeVar("T")
 EVEN = Fraction(1, 2)
@@ -88,7 +91,7 @@ class Levels(NamedTuple):
         return Levels([scale_of(sensitivity, int(level)) for level in levels], which.reshape(-1))
 
 
-class Desk:
+class Desk(Uncopied):
     """Model, ledger and noise of one stream. Mechanisms never get to see it."""
 
     def __init__(self, model: PrivacyModel, bins: int, ledger: Ledger, noise: Noise, answers: Answers) -> None:
@@ -97,6 +100,8 @@ class Desk:
         self.ledger = ledger
         self.noise = noise
         self.answer = answers
+        self._claimant = object()  # what this ledger claims snapshots with
+        self._thread = threading.get_ident()  # the one that began the unit, and the only one that may ask in it
         self._paid_by_bin: dict[str | None, tuple[Ints, int]] = {}  # by account: each bin, and the dearest
 
     def check(self, snapshot: Snapshot) -> None:
@@ -107,17 +112,22 @@ class Desk:
         self.model.require_going_on(snapshot.t)
 
     def _require_shape(self, snapshot: Snapshot) -> None:
+        if type(snapshot) not in (Snapshot, Points):
+            raise BadInput(f"a Snapshot is published; got a value of type {type(snapshot).__name__}.")
         snapped_to = snapshot.grid if isinstance(snapshot, Points) else None
         if snapped_to != (self.model.snapped_to if isinstance(self.model, SpatialNeighbourhood) else None):
             raise BadInput("points are published under a SpatialNeighbourhood on their own grid, and nothing else is.")
         if snapshot.bins != self.bins:
             raise BadInput(f"the stream has {self.bins} bins and this snapshot {snapshot.bins}; pass all bins, always.")
+        require_unclaimed(snapshot, self._claimant)
 
     def begin_unit(self, snapshot: Snapshot) -> None:
         """Turn to the next time unit, under a fresh key."""
         self._require_shape(snapshot)
         require_accounted(self.model, snapshot)
         self.ledger.advance(snapshot.t, snapshot.present)
+        claim(snapshot, self._claimant)
+        self._thread = threading.get_ident()
         self.noise.rekey()
         self._paid_by_bin.clear()
 
@@ -126,7 +136,13 @@ class Desk:
         self._require_shape(snapshot)
         if snapshot.t != self.ledger.t:
             raise OutOfOrder(f"only the current unit, t={self.ledger.t}, can be asked about; got t={snapshot.t}.")
+        self.require_thread()
         return unseal(snapshot)
+
+    def require_thread(self) -> None:
+        """Refuse to be asked from two threads at once: both could be granted what is left for one of them."""
+        if threading.get_ident() != self._thread:
+            raise BadInput("a unit is asked about from the thread that began it; gather the questions there.")
 
     def charge(self, e: Epsilon, envelope: str, bins: Bins | None) -> None:
         """Pay ``e`` for an answer about ``bins`` (None: all), or refuse."""
@@ -190,21 +206,9 @@ def require_accounted(model: PrivacyModel, snapshot: Snapshot) -> None:
         )
 
 
-Array = TypeVar("Array", bound=NDArray[Any])
-
-
-def read_only(array: Array) -> Array:
-    """A view to look at."""
-    view = array.view()
-    view.setflags(write=False)
-    return view
-
-
 def spendable(e: Epsilon) -> Epsilon:
     """Refuse to spend nothing: no budget means no answer, never an answer without noise."""
-    if not isinstance(e, Epsilon):
-        raise BadInput(f"a budget is an Epsilon; write Epsilon({str(e)!r}).")
-    if not e:
+    if not require_epsilon(e):
         raise BadInput("a question costs at least one nano-epsilon; republish instead.")
     return e
 
@@ -214,14 +218,31 @@ def as_nano(budgets: Sequence[Epsilon], most: Epsilon) -> Ints:
     return np.array([min(spendable(e).nano, most.nano + 1) for e in budgets], np.int64)
 
 
-class Handle(Protocol):
-    """A piece of sealed state that a mechanism holds but cannot look into: a segment, a volley, a pool, a grouper."""
+class Handle(Uncopied, ABC):
+    """A piece of sealed state that a mechanism holds but cannot look into: a segment, a volley, a pool, a grouper.
 
-    def retire(self, last: int | None = None) -> None:
-        """Give up the secret part; what was paid stays paid. ``last``: the latest unit it may have read, if unknown."""
+    Handles have slots and read-only properties, so that no assignment changes what they go by; what they show is a
+    copy. Whatever begins with an underscore belongs to the kernel.
+    """
 
-    def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    __slots__ = ("_desk", "_number")
+
+    def __init__(self, desk: Desk, number: int) -> None:
+        self._desk = desk
+        self._number = number  # its place among the handles of the stream, by which restarts find it
+
+    def retire(self) -> None:
+        """Give up the secret part; what was paid stays paid."""
+        self._retire()
+
+    @abstractmethod
+    def _retire(self, last: int | None = None) -> None:
+        """Give up the secret part. ``last``: the latest unit it may have read, if that is not known for sure."""
+
+    @abstractmethod
+    def _save(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The public and the sealed part."""
 
-    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
+    @abstractmethod
+    def _load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
         """Take up a saved state, retiring if the sealed part is missing."""

@@ -110,6 +110,13 @@ class Epsilon:
         return f"Epsilon('{self}')"
 
 
+def require_epsilon(e: object) -> Epsilon:
+    """Refuse what is not exactly an Epsilon: an amount is read more than once, and only an Epsilon cannot change."""
+    if type(e) is not Epsilon:
+        raise BadInput(f"a budget is an Epsilon; write Epsilon(...) instead of a value of type {type(e).__name__}.")
+    return e
+
+
 def as_fraction(value: Number) -> Fraction:
     """The exact rational a human meant by ``value``: a float is read through its shortest decimal text."""
     if isinstance(value, bool):

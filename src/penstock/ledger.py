@@ -11,49 +11,22 @@ would put some protected set above the model's epsilon, which is the whole of th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from penstock.charges import Charge, Fact, Point, Span, Touch
-from penstock.epsilon import Epsilon, EpsilonField
+from penstock.epsilon import Epsilon, require_epsilon
 from penstock.errors import BadInput, BadState, BudgetExceeded, OutOfOrder
 from penstock.meters import NOBODY, Meter, Roll
 from penstock.models import MContext, PrivacyModel
+from penstock.population import Population
+from penstock.uncopied import Uncopied
 
 ENVELOPES = ("decide", "publish", "monitor", "quality")
 LOST = "lost"  # the label of what a step that nobody saw the end of may have spent; no mechanism can use it
 
 
 Journal = Callable[[Fact], None]
-
-
-@dataclass
-class Population:
-    """People who appear in several streams. Each stream that joins sets aside its whole epsilon, once and for all.
-
-    Whatever each stream's own ledger allows, the sum over streams then stays within ``epsilon``, for every protected
-    set that all of them protect.
-    """
-
-    name: str
-    epsilon: EpsilonField = EpsilonField()
-    members: list[PrivacyModel] = field(default_factory=list)
-
-    def join(self, model: PrivacyModel) -> None:
-        """Set aside ``model.epsilon``, or refuse."""
-        if any(model.relation != other.relation for other in self.members):
-            raise BadInput(
-                f'the streams of population "{self.name}" must share one kind of model, with the same neighbours,'
-                " per_unit and radius; use another population, whose budget adds to this one's."
-            )
-        taken = sum(other.epsilon.nano for other in self.members)
-        if taken + model.epsilon.nano > self.epsilon.nano:
-            left = Epsilon.of_nano(self.epsilon.nano - taken)
-            raise BudgetExceeded(
-                f'population "{self.name}" has {left} of {self.epsilon} left and this stream asks for {model.epsilon};'
-                " lower its epsilon."
-            )
-        self.members.append(model)
 
 
 @dataclass(frozen=True)
@@ -68,19 +41,22 @@ class Audit:
         return self.peak <= self.limit
 
 
-class Ledger:
-    """All charges of one stream, kept as far back as a protected set can still reach."""
+class Ledger(Uncopied):
+    """All charges of one stream, kept as far back as a protected set can still reach.
+
+    Every amount is held to be an Epsilon before anything is done with it.
+    """
 
     def __init__(
         self, model: PrivacyModel, *, population: Population | None = None, journal: Journal | None = None
     ) -> None:
         if population is not None:
             population.join(model)
-        self.model = model
+        self._model = model
         self._limit = model.epsilon.nano
-        self.t = 0
-        self.sequence = 0  # how many charges were ever booked
-        self.charged = 0  # nano-epsilon booked in the current unit
+        self._t = 0
+        self._sequence = 0
+        self._charged = 0
         self._journal = journal
         self._meter = model.meter()
         self._caps: dict[str, tuple[Meter, int]] = {}
@@ -90,12 +66,32 @@ class Ledger:
         self._aside: dict[str, int] = {}  # nano-epsilon that was reserved in the current unit and not settled
         self._over = False  # whether the current unit lies past the horizon, so that nothing of it can be paid for
 
+    @property
+    def model(self) -> PrivacyModel:
+        """The law that it keeps."""
+        return self._model
+
+    @property
+    def t(self) -> int:
+        """The current time unit; 0 before the first."""
+        return self._t
+
+    @property
+    def sequence(self) -> int:
+        """How many charges were ever booked."""
+        return self._sequence
+
+    @property
+    def charged(self) -> int:
+        """How many nano-epsilon were booked in the current unit."""
+        return self._charged
+
     def cap(self, **envelopes: Epsilon) -> None:
         """Give envelopes budgets of their own, inside the model's. Only before the first charge."""
         if self.sequence:
             raise BadInput("envelopes are capped before the first charge; call cap() in begin().")
         for envelope, limit in envelopes.items():
-            self._caps[known(envelope)] = (self.model.meter(), limit.nano)
+            self._caps[known(envelope)] = (self.model.meter(), require_epsilon(limit).nano)
 
     def check(self, t: int, present: Sequence[str] | None) -> None:
         """Refuse what ``advance`` would refuse, and change nothing."""
@@ -108,7 +104,7 @@ class Ledger:
         """Move to unit ``t``, which must be the next one. Past a horizon meters stand still: nothing is handed back."""
         self.check(t, present)
         rows = self._roll.rows(present) if self._roll else NOBODY
-        self.t, self.charged, self._over = t, 0, self.model.is_over(t)
+        self._t, self._charged, self._over = t, 0, self.model.is_over(t)
         self._aside.clear()
         if self._over:
             return
@@ -120,7 +116,7 @@ class Ledger:
         if self._over:
             return False
         reading = self._spans[span].envelope if span is not None else None
-        total = sum(e.nano for name, e in envelopes.items() if known(name))
+        total = sum(require_epsilon(e).nano for name, e in envelopes.items() if known(name))
         if _read(self._meter, span) + total > self._limit:
             return False
         for name, (meter, limit) in self._caps.items():
@@ -146,15 +142,15 @@ class Ledger:
 
     def lose(self, most: Epsilon) -> None:
         """Nobody knows what was drawn in the current unit: count ``most`` of it as spent, as far as the law allows."""
-        lost = min(most, self.remaining())
+        lost = min(require_epsilon(most), self.remaining())
         if lost:
             self._move(lost.nano, LOST, lost.nano)
             self._book(Point(self.t, lost, LOST))
 
     def add(self, e: Epsilon, envelope: str, *, within: Epsilon | None = None) -> None:
         """Charge ``e`` to the current unit, or refuse. ``within``: its cost inside the envelope, where that differs."""
-        inside = e if within is None else within
-        self._require(e, envelope, inside)
+        inside = require_epsilon(e if within is None else within)
+        self._require(require_epsilon(e), envelope, inside)
         self._move(e.nano, envelope, inside.nano)
         self._book(Point(self.t, e, envelope))
 
@@ -169,7 +165,7 @@ class Ledger:
     def settle(self, reserved: dict[str, Epsilon], due: dict[str, Epsilon]) -> None:
         """Hand back what ``reserve`` set aside and book what is due of it; nothing else is ever handed back."""
         for envelope, e in reserved.items():
-            if self._aside.get(envelope, 0) < e.nano or (envelope in due and due[envelope] > e):
+            if self._aside.get(envelope, 0) < require_epsilon(e).nano or not _is_part(due.get(envelope), e):
                 raise BadInput("only what was reserved in this time unit can be handed back, and no more of it be due.")
             self._aside[envelope] -= e.nano
             kept = due[envelope].nano if envelope in due else 0
@@ -179,7 +175,7 @@ class Ledger:
 
     def open(self, e: Epsilon, envelope: str) -> Span:
         """Start a span charge at the current unit, or refuse."""
-        self._require(e, envelope, e)
+        self._require(require_epsilon(e), envelope, e)
         span = Span(self.t, None, e, known(envelope), self.sequence)
         for meter in self._meters(envelope):
             meter.open(span.key, e.nano)
@@ -227,7 +223,7 @@ class Ledger:
         """Take up a saved state. Without the sealed part everybody's presences count as fully paid."""
         if self.t:
             raise BadState("a state is loaded before the first unit; loading it later would hand back what was spent.")
-        self.t, self.sequence, self._peak = public["t"], public["sequence"], public["peak"]
+        self._t, self._sequence, self._peak = public["t"], public["sequence"], public["peak"]
         self._over = self.model.is_over(self.t)
         self._spans = {key: Span(a, None, e, envelope, key) for a, e, envelope, key in public["spans"]}
         kept = public if self._roll is None else sealed
@@ -257,8 +253,8 @@ class Ledger:
             self._caps[envelope][0].add(within)
 
     def _book(self, charge: Charge) -> None:
-        self.sequence += 1
-        self.charged += charge.e.nano
+        self._sequence += 1
+        self._charged += charge.e.nano
         self._peak = max(self._peak, self._meter.total)
         if self._journal:
             self._journal(charge)
@@ -280,12 +276,17 @@ class Ledger:
         )
 
 
+def _is_part(due: Epsilon | None, e: Epsilon) -> bool:
+    """Whether what is due, if anything is, is no more than what was reserved."""
+    return due is None or require_epsilon(due) <= e
+
+
 def _read(meter: Meter, span: int | None) -> int:
     return meter.total if span is None else meter.if_touched(span)
 
 
 def known(envelope: str) -> str:
     """Refuse a misspelt envelope."""
-    if envelope not in ENVELOPES:
+    if type(envelope) is not str or envelope not in ENVELOPES:
         raise BadInput(f"an envelope is one of {', '.join(ENVELOPES)}; got {envelope!r}.")
     return envelope

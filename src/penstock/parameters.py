@@ -8,12 +8,14 @@ from dataclasses import fields
 from fractions import Fraction
 from functools import lru_cache
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from penstock.epsilon import Number, as_fraction
 from penstock.errors import BadInput
+
+T = TypeVar("T")
 
 SMALLEST, LARGEST = 1e-50, 1e50  # beyond these, arithmetic with floats goes astray
 LARGEST_WHOLE = 2**53
@@ -106,16 +108,25 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]}?" if near else ""
 
 
-def at_least_one(name: str, value: object) -> None:
-    """Refuse what is not a whole number of 1 or more."""
+def require_exactly(kind: type[T], value: T) -> T:
+    """Refuse what merely looks like a ``kind``: the kernel reads it more than once, and a subclass could change."""
+    if type(value) is not kind:
+        raise BadInput(f"a {kind.__name__} is needed here; got a value of type {type(value).__name__}.")
+    return value
+
+
+def at_least_one(name: str, value: object) -> int:
+    """The whole number of 1 or more that ``value`` is, as Python's own, or a refusal."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
         raise BadInput(f"{name} must be a whole number of 1 or more; got {value!r}.")
+    return int(value)
 
 
-def from_one_to(name: str, value: object, most: int) -> None:
-    """Refuse what is not a whole number from 1 to a public bound."""
+def from_one_to(name: str, value: object, most: int) -> int:
+    """The whole number from 1 to a public bound that ``value`` is, as Python's own, or a refusal."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value <= most:
         raise BadInput(f"{name} must be a whole number from 1 to {most}; got {value!r}.")
+    return int(value)
 
 
 def above(name: str, value: Number, low: int) -> None:

@@ -69,6 +69,8 @@ def require_public(size: bool) -> None:
 class PointQuery(Query):
     """A question about all points together."""
 
+    __slots__ = ()
+
     def touches(self, bins: Bins | None) -> None:
         if bins is not None:
             raise BadInput("this is asked of all points together; leave bins out.")
@@ -80,17 +82,20 @@ class Cumulative(PointQuery):
     A point that moves by r cells crosses r boundaries, and changes the number at each by one.
     """
 
+    __slots__ = ("_cells",)
+
     def __init__(self, cells: int) -> None:
-        self.cells = in_a_row(cells)
+        super().__init__()
+        self._cells = in_a_row(cells)
 
     def sensitivity(self, model: PrivacyModel) -> int:
-        return reach_of(model, self.cells)
+        return reach_of(model, self._cells)
 
     def size(self, bins: Bins | None, width: int) -> int:
-        return self.cells - 1
+        return self._cells - 1
 
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
-        before: Ints = np.searchsorted(counts, np.arange(1, self.cells)).astype(np.int64)
+        before: Ints = np.searchsorted(counts, np.arange(1, self._cells)).astype(np.int64)
         return before
 
 
@@ -100,21 +105,23 @@ class CellSums(PointQuery):
     ``labels`` gives the group of each cell, or -1 for none.
     """
 
+    __slots__ = ("_cells", "_groups")
+
     def __init__(self, cells: int, labels: ArrayLike | None = None) -> None:
-        self.cells = in_a_row(cells)
-        self.groups = Groups(np.arange(cells) if labels is None else labels)
-        require_width("the list of labels", self.groups.labels, cells)
-        self.content = (self.groups.labels,)
+        self._cells = in_a_row(cells)
+        self._groups = Groups(np.arange(cells) if labels is None else labels)
+        require_width("the list of labels", self._groups.labels, cells)
+        super().__init__(self._groups.labels)
 
     def sensitivity(self, model: PrivacyModel) -> int:
-        reach_of(model, self.cells)
+        reach_of(model, self._cells)
         return MOVES_A_POINT
 
     def size(self, bins: Bins | None, width: int) -> int:
-        return self.groups.number
+        return self._groups.number
 
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
-        return self.groups.sums(np.bincount(counts, minlength=self.cells), None)
+        return self._groups.sums(np.bincount(counts, minlength=self._cells), None)
 
 
 def law_of_points(model: PrivacyModel) -> SpatialNeighbourhood:

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from penstock.curator import Curator
 from penstock.errors import BadInput, PenstockError
-from penstock.ledger import Population
 from penstock.mechanisms.base import Mechanism
 from penstock.noise import Noise
+from penstock.population import Population
 from penstock.streams import Calendar, Rows, Source, Stream
 from penstock.types import Published, Release, Snapshot
 from penstock.writer import Writer

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,15 +29,26 @@ Bins = NDArray[np.intp]
 class Query(ABC):
     """A vector of whole numbers per snapshot that one record moves by at most one, in L1. All but its value is public.
 
-    Whoever writes a query states a sensitivity, so queries are written in the kernel, in this file and in
-    ``penstock.points``, and nowhere else.
+    A query states a sensitivity, so queries are written in the kernel, in this file and in ``penstock.points``, and
+    nowhere else. They have slots, all of them private, so that what was asked for cannot be changed on the way.
     """
 
-    content: tuple[NDArray[Any], ...] = ()  # the public vectors it was made with
+    __slots__ = ("_content",)
+
+    _known: ClassVar[set[type[Query]]] = set()
 
     def __init_subclass__(cls) -> None:
         if cls.__module__ not in (__name__, "penstock.points"):
             raise BadInput("a query states a sensitivity and belongs to the kernel; ask one of penstock.queries.")
+        cls._known.add(cls)
+
+    def __init__(self, *content: NDArray[Any]) -> None:
+        self._content = content
+
+    @property
+    def content(self) -> tuple[NDArray[Any], ...]:
+        """Copies of the public vectors it was made with."""
+        return tuple(vector.copy() for vector in self._content)
 
     def sensitivity(self, model: PrivacyModel) -> int:
         """How far the value moves between neighbours."""
@@ -60,6 +70,11 @@ class Query(ABC):
 class Counts(Query):
     """The histogram itself."""
 
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+
     def size(self, bins: Bins | None, width: int) -> int:
         return width if bins is None else len(bins)
 
@@ -70,16 +85,18 @@ class Counts(Query):
 class Distance(Query):
     """The L1 distance to a public reference: one number. The triangle inequality bounds what a record moves it by."""
 
+    __slots__ = ("_reference",)
+
     def __init__(self, reference: ArrayLike) -> None:
-        self.reference = as_reference(reference)
-        self.content = (self.reference,)
+        self._reference = as_reference(reference)
+        super().__init__(self._reference)
 
     def size(self, bins: Bins | None, width: int) -> int:
-        require_width("the reference", self.reference, width)
+        require_width("the reference", self._reference, width)
         return 1
 
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
-        total: Ints = _apart(counts, self.reference, bins).sum(keepdims=True)
+        total: Ints = _apart(counts, self._reference, bins).sum(keepdims=True)
         return total
 
 
@@ -92,22 +109,26 @@ class Distances(tuple[Distance, ...]):
         rows = as_reference(references)
         made = super().__new__(cls, [Distance.__new__(Distance) for _ in rows])
         for query, row in zip(made, rows, strict=True):
-            query.reference, query.content = row, (row,)
+            query._reference, query._content = row, (row,)
         return made
 
 
 class EuclideanDistance(Distance):
     """The L2 distance, rounded down; L2 is never more than L1, and rounding whole steps down keeps them whole steps."""
 
+    __slots__ = ()
+
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
-        return np.array([math.isqrt(_sum_of_squares(_apart(counts, self.reference, bins)))])
+        return np.array([math.isqrt(_sum_of_squares(_apart(counts, self._reference, bins)))])
 
 
 class LargestDistance(Distance):
     """How far the bin that is farthest from a public reference is from it; never more than L1 either."""
 
+    __slots__ = ()
+
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
-        largest: Ints = _apart(counts, self.reference, bins).max(keepdims=True, initial=0)
+        largest: Ints = _apart(counts, self._reference, bins).max(keepdims=True, initial=0)
         return largest
 
 
@@ -117,39 +138,43 @@ class GroupSums(Query):
     Groups are numbered from 0; if told, there are ``number`` of them, and the last ones may be empty.
     """
 
+    __slots__ = ("_groups",)
+
     def __init__(self, labels: ArrayLike, number: int | None = None) -> None:
-        self.groups = Groups(labels, number)
-        self.content = (self.groups.labels,)
+        self._groups = Groups(labels, number)
+        super().__init__(self._groups.labels)
 
     def size(self, bins: Bins | None, width: int) -> int:
-        require_width("the list of labels", self.groups.labels, width)
-        return self.groups.number
+        require_width("the list of labels", self._groups.labels, width)
+        return self._groups.number
 
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
-        return self.groups.sums(_cut(counts), bins)
+        return self._groups.sums(_cut(counts), bins)
 
     def touches(self, bins: Bins | None) -> Bins | None:
-        return self.groups.members(bins)
+        return self._groups.members(bins)
 
 
 class GroupDistances(Query):
     """The L1 distance to a public reference, within each group of bins."""
 
+    __slots__ = ("_groups", "_reference")
+
     def __init__(self, labels: ArrayLike, reference: ArrayLike) -> None:
-        self.groups = Groups(labels)
-        self.reference = as_reference(reference)
-        self.content = (self.groups.labels, self.reference)
+        self._groups = Groups(labels)
+        self._reference = as_reference(reference)
+        super().__init__(self._groups.labels, self._reference)
 
     def size(self, bins: Bins | None, width: int) -> int:
-        require_width("the list of labels", self.groups.labels, width)
-        require_width("the reference", self.reference, width)
-        return self.groups.number
+        require_width("the list of labels", self._groups.labels, width)
+        require_width("the reference", self._reference, width)
+        return self._groups.number
 
     def __call__(self, counts: Ints, bins: Bins | None) -> Ints:
-        return self.groups.sums(_apart(counts, self.reference, None), bins)
+        return self._groups.sums(_apart(counts, self._reference, None), bins)
 
     def touches(self, bins: Bins | None) -> Bins | None:
-        return self.groups.members(bins)
+        return self._groups.members(bins)
 
 
 class Groups:
@@ -179,34 +204,9 @@ class Groups:
         return np.flatnonzero(grouped) if bins is None else bins[grouped[bins]]
 
 
-@dataclass(frozen=True)
-class Deviation:
-    """How far a run of counts strays from its own mean, sum |c - mean|, rounded down to multiples of 1 / grid.
-
-    A record more or less moves one column by less than 2; on the grid that is 2 * grid, and 1 more for the rounding.
-    Counts, and their distances from the mean, are cut where 64 bits would not hold the sum of so many; how many there
-    are is public.
-    """
-
-    grid: int = 64
-
-    def sensitivity(self, model: PrivacyModel) -> int:
-        return (2 * self.grid + 1) * model.sensitivity
-
-    def __call__(self, members: Ints, lengths: Ints) -> Ints:
-        """Of each column of ``members``, of which the first ``lengths[j]`` entries of column j are taken."""
-        members, n = members[: np.maximum.reduce(lengths, initial=0)], np.maximum(lengths, 1)
-        taken = np.arange(len(members))[:, np.newaxis] < lengths
-        kept = np.minimum(members, LARGEST_SUM // n) * taken
-        astray = np.abs(kept * n - np.add.reduce(kept))  # n times the distance from the mean
-        astray = np.minimum(astray, LARGEST_SUM // (self.grid * n)) * taken
-        deviation: Ints = self.grid * np.add.reduce(astray) // n
-        return deviation
-
-
 def known_query(query: Query) -> Query:
     """Refuse what merely looks like a query."""
-    if not isinstance(query, Query):
+    if type(query) not in Query._known:
         raise BadInput("only the queries of penstock.queries can be asked.")
     return query
 
@@ -215,7 +215,7 @@ def single_values(queries: Sequence[Query], counts: Ints) -> Ints:
     """The values of queries that have one number each. Those of a table are computed together, some rows at a time."""
     if type(queries) is not Distances:
         return np.array([query(counts, None)[0] for query in queries])
-    references, some = [query.reference for query in queries], max(AT_ONCE // len(counts), 1)
+    references, some = [query._reference for query in queries], max(AT_ONCE // len(counts), 1)
     parts = (np.array(references[i : i + some]) for i in range(0, len(references), some))
     return np.concatenate([_apart(counts, part, None).sum(axis=1) for part in parts])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -41,6 +41,7 @@ class Session:
         curator = Curator(template.model, bins, noise=noise, journal=self.facts.append, answers=self._answer)
         self.mechanism = replace(template).start(curator)
         self.ledger = curator.ledger
+        self._curator = curator
 
     def _answer(self, question: Question, compute: Callable[[], T]) -> T:
         return self._answers(question, compute)
@@ -58,7 +59,7 @@ class Session:
         self._answers = self._recorder
         self._begin_unit()
         if state is not None and not state.sealed:
-            self.mechanism.curator.retire(saved.intent.t if saved.intent else None)
+            self._curator.retire(saved.intent.t if saved.intent else None)
             self._given_up = tuple(self.facts)
 
     def _load(self, state: SavedState, key: bytes) -> None:
@@ -99,7 +100,7 @@ class Session:
 
     def check(self, snapshot: Snapshot) -> None:
         """Refuse a snapshot that cannot be the next one, and change nothing."""
-        self.mechanism.curator.check(snapshot)
+        self._curator.check(snapshot)
 
     def pass_over(self, snapshot: Snapshot, lost: Epsilon | None = None, *, forget: bool = False) -> Release:
         """One time unit without looking at it.
@@ -115,9 +116,10 @@ class Session:
         self.facts[:] = self._given_up or ()
         self._recorder.tape.clear()
 
-    def blank(self, t: int, label: str = "") -> Snapshot:
-        """A snapshot of nothing, for steps that look at none."""
-        present = () if isinstance(self.mechanism.model, MContext) else None
+    def blank(self, t: int, label: str = "", present: Sequence[str] | None = None) -> Snapshot:
+        """A snapshot of nothing, for steps that look at none; of nobody, unless told who was ``present``."""
+        if present is None and isinstance(self.mechanism.model, MContext):
+            present = ()
         return Snapshot(t, np.zeros(self.mechanism.curator.bins, np.int64), present, label)
 
     def answers(self) -> list[tuple[str, object]]:

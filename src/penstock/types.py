@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from penstock.epsilon import Epsilon
-from penstock.errors import BadCounts, BadInput, BadPresence, Sealed
+from penstock.errors import BadCounts, BadInput, BadPresence
+from penstock.uncopied import Uncopied
 
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
@@ -22,22 +23,24 @@ LARGEST_COUNT = 2**53  # the public rule: above it a float could not have held t
 CONFIDENCE = 0.95  # with which a true count lies between low and high of a release, by the mechanism's model
 
 
-class Snapshot:
+class Snapshot(Uncopied):
     """The true histogram of one time unit, sealed.
 
     ``t``, ``bins`` and ``label`` (what the input calls the unit: a date, a week) are public. The counts are copied in
-    and cannot be changed; only the curator opens them (``unseal`` is imported by the kernel and by nothing else, which
-    the tests enforce). ``present`` lists the ids of the users present in this unit and is needed under m-context only,
-    where presence is public.
+    and cannot be changed; only the curator opens them (``claim`` and ``unseal`` are imported by the kernel and by
+    nothing else, which the tests enforce). The first ledger that opens a snapshot is the only one that ever does:
+    another would spend a budget of its own on the same people. ``present`` lists the ids of the users present in this
+    unit and is needed under m-context only, where presence is public.
     """
 
-    __slots__ = ("__weakref__", "_counts", "bins", "label", "present", "t")
+    __slots__ = ("__weakref__", "_claim", "_counts", "bins", "label", "present", "t")
 
     t: int
     bins: int
     label: str
     present: tuple[str, ...] | None
     _counts: Ints
+    _claim: object | None
 
     def __init__(self, t: int, counts: ArrayLike, present: Iterable[str] | None = None, label: str = "") -> None:
         sealed = as_counts(counts)
@@ -46,9 +49,12 @@ class Snapshot:
         object.__setattr__(self, "label", as_label(label or str(t)))
         object.__setattr__(self, "present", None if present is None else as_presence(present))
         object.__setattr__(self, "_counts", sealed)
+        object.__setattr__(self, "_claim", None)
 
     def attended(self, present: Iterable[str]) -> Snapshot:
-        """The same snapshot with a list of the users present in it, still sealed."""
+        """The same snapshot with a list of the users present in it, still sealed. Refused once it was opened."""
+        if self._claim is not None:
+            raise BadInput("this snapshot was opened already; say who is present before it is published.")
         return Snapshot(self.t, self._counts, present, self.label)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -56,9 +62,6 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return f"Snapshot(t={self.t}, bins={self.bins}, sealed)"
-
-    def __reduce__(self) -> NoReturn:
-        raise Sealed("a snapshot holds raw counts and cannot be pickled; make it in the process that needs it.")
 
 
 def as_unit(t: object) -> int:
@@ -73,6 +76,21 @@ def as_label(label: str) -> str:
     if label.isprintable():
         return label
     raise BadInput("what a time unit is called must be printable text; mend it.")
+
+
+def claim(snapshot: Snapshot, claimant: object) -> None:
+    """Give a snapshot to the ledger that opens it first, for good. For the curator alone."""
+    require_unclaimed(snapshot, claimant)
+    object.__setattr__(snapshot, "_claim", claimant)
+
+
+def require_unclaimed(snapshot: Snapshot, claimant: object) -> None:
+    """Refuse a snapshot that another ledger than the claimant's has opened."""
+    if snapshot._claim is not None and snapshot._claim is not claimant:
+        raise BadInput(
+            "this snapshot was opened by another curator, whose ledger has paid for it; make a new Snapshot to publish"
+            " the same counts again."
+        )
 
 
 def unseal(snapshot: Snapshot) -> Ints:

@@ -73,7 +73,7 @@ class Writer(Scribe):
         self._session.check(snapshot)
         if self._mechanism.model.is_over(snapshot.t):  # nothing can be drawn, so nothing is announced
             return self._packed(self._session.pass_over(snapshot), Cause.OVER, snapshot.label)
-        self._session.mechanism.admit(snapshot)
+        self._session.mechanism.admit(snapshot.t, snapshot.label)
         intent = self._intent(snapshot.label, self._account.link)
         if self._account.announced != intent.t:
             self.store.intend([intent])
@@ -121,9 +121,10 @@ class Writer(Scribe):
             log.warning("t=%d: the step failed (%s); its charge is spent.", snapshot.t, type(fault).__name__)
         booked, told = Epsilon.of_nano(self._session.ledger.charged), bool(self._session.answers())
         self._resume()
+        blank = self._session.blank(snapshot.t, snapshot.label, snapshot.present)  # the snapshot has been opened
         if not refused:
-            return self._session.pass_over(snapshot, most), Cause.FAILED
-        return self._session.pass_over(snapshot, booked if told else None), Cause.REFUSED
+            return self._session.pass_over(blank, most), Cause.FAILED
+        return self._session.pass_over(blank, booked if told else None), Cause.REFUSED
 
     def _intent(self, label: str, after: bytes) -> Intent:
         ledger = self._session.ledger
@@ -146,7 +147,7 @@ class Writer(Scribe):
             self._session.check(ahead)
             if self._mechanism.model.is_over(ahead.t):
                 return False
-            self._session.mechanism.admit(ahead)
+            self._session.mechanism.admit(ahead.t, ahead.label)
         except (BadInput, BudgetExceeded):  # the latter past the horizon
             return False
         return True

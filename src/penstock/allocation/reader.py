@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from penstock.allocation.timetable import NOTHING, Timetable
 from penstock.allocation.watch import YESES, Lookout
-from penstock.curator import Curator
+from penstock.door import Door
 from penstock.epsilon import Epsilon
 from penstock.primitives.estimator import Estimate
 from penstock.primitives.reading import Reading
@@ -28,7 +28,7 @@ class Measure(Protocol):
 class Reader:
     """Follows a timetable, and pays. With ``sharing``, of a single count, several readings may be paid for together."""
 
-    def __init__(self, curator: Curator, plan: Timetable, measure: Measure, *, sharing: bool) -> None:
+    def __init__(self, curator: Door, plan: Timetable, measure: Measure, *, sharing: bool) -> None:
         self._curator, self._plan, self._measure = curator, plan, measure
         self._volley = curator.volley() if sharing else None
         self._lookout = Lookout(curator.segment(), plan.watch)

@@ -8,7 +8,7 @@ import numpy as np
 
 from penstock.allocation.collecting import Collected, Collector, Measure
 from penstock.allocation.gathering import FIRST, LENGTHS, Gathering, probes
-from penstock.curator import Curator
+from penstock.door import Door
 from penstock.primitives.estimator import Estimate
 from penstock.primitives.pool import LARGEST_MEMBER
 from penstock.primitives.sums import Forecast, SlidingSums, Sums
@@ -26,7 +26,7 @@ class Summing:
 
     def __init__(
         self,
-        curator: Curator,
+        curator: Door,
         width: int,
         least: float,
         *,

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.audit.attack import Attack, Outcome
+from penstock.audit.copying import copied
 from penstock.bench.processes import spread
 from penstock.checks import Kernel, Subject
 from penstock.checks.witness import Witness
+from penstock.curator import Curator
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, CheckFailed
 from penstock.mechanisms.base import Mechanism
@@ -46,7 +48,6 @@ class Finder(Protocol):
 
 
 F = TypeVar("F", bound=Finder)
-C = TypeVar("C", Mechanism, "Run")
 Advance = Callable[[int], None]
 
 
@@ -141,7 +142,7 @@ def worked_off(job: Job) -> Trials:
             outcome = run.outcome()
             loss = None if run.witness is None else run.witness.loss
             glimpses.append(Glimpse(outcome, bool(event(outcome)), loss))
-            charged = max(charged, run.mechanism.curator.ledger.audit().peak)
+            charged = max(charged, run.curator.ledger.audit().peak)
     one, other = (Seen.of(glimpses) for glimpses in seen)
     return Trials(one, other, charged)
 
@@ -151,6 +152,7 @@ class Run(NamedTuple):
 
     subject: Subject
     mechanism: Mechanism
+    curator: Curator
     releases: list[Release]
     witness: Witness | None
 
@@ -170,42 +172,41 @@ class Arena:
         self.case = case
         self._noise = noise
         self._mechanism = case.subject.make()
-        self._snapshots = [case.attack.snapshots(which) for which in (0, 1)]
         # a copy of a mechanism draws from the same source, and knows the same streams
         shared = (noise, case.subject, case.attack.model, *case.attack.streams)
         self._memo = {id(each): each for each in shared}
 
     def trial(self) -> tuple[Run, Run]:
         """One run on each stream, with the same past."""
-        prefix, (one, other) = self.case.attack.prefix, self._snapshots
-        past = self._past(one[:prefix])
-        runs = past, self._copied(past) if prefix else self._begun()
-        for run, snapshots in zip(runs, (one, other), strict=True):
-            run.over(snapshots[prefix:])
+        attack, past = self.case.attack, self._past()
+        runs = past, self._twin(past) if attack.prefix else self._begun()
+        for which, run in enumerate(runs):
+            run.over(attack.snapshots(which)[attack.prefix :])
         return runs
 
-    def _past(self, snapshots: Sequence[Snapshot]) -> Run:
+    def _past(self) -> Run:
         """A run over what comes before the first difference, that began as the attack would have it."""
-        given = self.case.attack.given
+        attack, given = self.case.attack, self.case.attack.given
         for _ in range(PATIENCE):
             run = self._begun()
-            run.over(snapshots)
+            run.over(attack.snapshots(0)[: attack.prefix])
             if given is None or given(run.outcome()):
                 return run
         raise BadInput(f"{self.case.subject} does not begin as its attack would have it; give it what is more common.")
 
     def _begun(self) -> Run:
         subject, attack = self.case.subject, self.case.attack
-        fresh = self._copied(self._mechanism)
+        fresh = copy.deepcopy(self._mechanism, dict(self._memo))
         if not self.case.weigh:
-            return Run(subject, subject.begin(fresh, self._noise, bins=attack.bins), [], None)
+            curator = subject.curator(self._noise, bins=attack.bins)
+            return Run(subject, subject.begin(fresh, curator), curator, [], None)
         witness = Witness(self._noise, attack.model, *attack.streams, points=POINTS)
-        started = subject.begin(fresh, witness, bins=attack.bins, answers=witness.answer)
-        return Run(subject, started, [], witness)
+        curator = subject.curator(witness, bins=attack.bins, answers=witness.answer)
+        return Run(subject, subject.begin(fresh, curator), curator, [], witness)
 
-    def _copied(self, original: C) -> C:
-        """The same once more, which shares nothing that could change."""
+    def _twin(self, run: Run) -> Run:
+        """The same run once more, which shares nothing that could change."""
         try:
-            return copy.deepcopy(original, dict(self._memo))
+            return copied(run, run.curator, self._memo)
         except TypeError as fault:
             raise CheckFailed(f"{self.case.subject} keeps what cannot be copied: {fault}.") from None

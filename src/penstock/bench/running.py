@@ -22,7 +22,8 @@ APART = 10**6  # seeds of noise begin here, far from those that streams are made
 def published(mechanism: Mechanism, counts: Ints, seed: int, judge: Judge) -> Outcome:
     """What a mechanism makes of a stream with numpy's noise of the seed."""
     model = mechanism.model
-    mechanism.start(Curator(model, counts.shape[1], noise=SimulationNoise(APART + seed)))
+    curator = Curator(model, counts.shape[1], noise=SimulationNoise(APART + seed))
+    mechanism.start(curator)
     new, charged = np.zeros(len(counts), np.bool_), np.zeros(len(counts))
     snapshots = iter(Stream(counts))
     for part in _parts(counts):
@@ -33,7 +34,7 @@ def published(mechanism: Mechanism, counts: Ints, seed: int, judge: Judge) -> Ou
         new[part] = (kinds != Kind.REPUBLISHED.value).any(axis=1)  # of many releases at once, which is quicker
         judge.add(values, counts[part])
     epsilon = model.epsilon.nano / NANO
-    fullest = mechanism.curator.ledger.audit().peak.nano / NANO / epsilon
+    fullest = curator.ledger.audit().peak.nano / NANO / epsilon
     return _outcome(judge, new, charged / NANO, epsilon, model.window, fullest)
 
 

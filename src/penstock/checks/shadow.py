@@ -21,7 +21,8 @@ from penstock.desk import Question
 from penstock.epsilon import LARGEST, NANO, Epsilon
 from penstock.models import PrivacyModel
 from penstock.noise import Noise
-from penstock.queries import Bins, Deviation
+from penstock.primitives.grouper import Deviation
+from penstock.queries import Bins
 from penstock.types import Ints, Mask
 
 T = TypeVar("T")

@@ -52,12 +52,16 @@ class Subject:
 
     def start(self, noise: Noise, *, bins: int = BINS, **options: Any) -> Mechanism:
         """A fresh instance on a fresh curator."""
-        return self.begin(self.make(), noise, bins=bins, **options)
+        return self.begin(self.make(), self.curator(noise, bins=bins, **options))
 
-    def begin(self, fresh: Mechanism, noise: Noise, *, bins: int, **options: Any) -> Mechanism:
-        """This instance on a fresh curator; any failure is its own fault."""
+    def curator(self, noise: Noise, *, bins: int, **options: Any) -> Curator:
+        """A fresh curator of the kernel."""
+        return self.kernel.curator(self.model, bins, noise=noise, **options)
+
+    def begin(self, fresh: Mechanism, curator: Curator) -> Mechanism:
+        """This instance on a curator; any failure is its own fault."""
         try:
-            return fresh.start(self.kernel.curator(self.model, bins, noise=noise, **options))
+            return fresh.start(curator)
         except PenstockError:
             raise
         except Exception as fault:

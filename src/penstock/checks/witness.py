@@ -28,8 +28,9 @@ from penstock.models import PrivacyModel
 from penstock.noise import Noise
 from penstock.noise.cauchy import cauchy_cell
 from penstock.points import SmoothMedian
+from penstock.primitives.grouper import Deviation
 from penstock.primitives.pool import LARGEST_MEMBER
-from penstock.queries import Bins, Deviation
+from penstock.queries import Bins
 from penstock.spatial import SpatialNeighbourhood
 from penstock.types import Ints, Mask
 

@@ -1,7 +1,7 @@
 """What every mechanism is: parameters, state, and a decision at each time unit.
 
-An author writes ``begin`` (once, after the curator is at hand) and ``decide`` (once a unit). A mechanism holds a
-curator to ask and nothing else: it sees noisy answers, charges and times, all of which are public.
+An author writes ``begin`` (once, after the curator is at hand) and ``decide`` (once a unit). A mechanism holds the door
+of a curator and nothing else: it sees noisy answers, charges and times, all of which are public.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from penstock import codec, sealing
 from penstock.curator import Curator
+from penstock.door import Door
 from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput, BadState, NotProven
 from penstock.histograms import Histogram, Laplace, Measured
@@ -63,7 +64,8 @@ class Mechanism(ABC):
     histogram: Histogram = field(default=Laplace(), repr=False)  # how a histogram is measured; also by its name
     shape: Shape | None = field(default=None, repr=False)  # of the domain; its bins are a row if nobody says else
     allow_unproven: bool = field(default=False, repr=False)
-    curator: Curator = field(init=False, repr=False, compare=False)
+    curator: Door = field(init=False, repr=False, compare=False)
+    _curator: Curator = field(init=False, repr=False, compare=False)  # the whole of it, for the loop
     domain: Shape = field(init=False, repr=False, compare=False)
     last: Release = field(init=False, repr=False, compare=False)
 
@@ -114,8 +116,8 @@ class Mechanism(ABC):
     def begin(self) -> None:
         """Derive constants from the parameters, cap envelopes, make segments and pools. Nothing can be asked yet."""
 
-    def admit(self, snapshot: Snapshot) -> None:
-        """Refuse a unit for what is public about it, before anything of it is announced or spent."""
+    def admit(self, t: int, label: str) -> None:
+        """Refuse a unit for what it is called, before anything of it is announced or spent."""
 
     @abstractmethod
     def decide(self, snapshot: Snapshot) -> Release:
@@ -208,7 +210,8 @@ class Mechanism(ABC):
             )
         self.domain = self.shape or (curator.bins,)
         require_shape(self.domain, curator.bins)
-        self.curator = curator
+        self._curator = curator
+        self.curator = curator.door
         self._repeated = np.full(curator.bins, Kind.REPUBLISHED.value, np.int8)
         self._repeated.setflags(write=False)
         self.last = Release.zeros(curator.bins)
@@ -220,14 +223,14 @@ class Mechanism(ABC):
     def step(self, snapshot: Snapshot) -> Release:
         """One time unit: check the snapshot, decide, remember. A step that fails leaves its charges spent."""
         if self.model.is_over(snapshot.t):
-            self.curator.check(snapshot)
+            self._curator.check(snapshot)
             return self.pass_over(snapshot)
-        self.admit(snapshot)
-        self.curator.begin_unit(snapshot)
+        self.admit(snapshot.t, snapshot.label)
+        self._curator.begin_unit(snapshot)
         try:
             self.last = self.decide(snapshot)
         except BaseException:
-            self.curator.retire()
+            self._curator.retire()
             raise
         return self.last
 
@@ -237,18 +240,18 @@ class Mechanism(ABC):
         ``lost`` is what a step that nobody saw the end of may have spent on this unit. Whatever is sealed may have been
         used in it, so it is given up. ``forget``: not even who paid for it is known, so everybody is taken to have.
         """
-        self.curator.begin_unit(snapshot)
+        self._curator.begin_unit(snapshot)
         if lost is not None:
-            self.curator.ledger.lose(lost)
-            self.curator.retire(snapshot.t)
+            self._curator.ledger.lose(lost)
+            self._curator.retire(snapshot.t)
         if forget:
-            self.curator.ledger.forget()
+            self._curator.ledger.forget()
         self.last = self.republish(snapshot)
         return self.last
 
     def save(self, key: bytes | None = None) -> State:
         """The state between two steps. Without a key nothing sealed is written, and loading retires it."""
-        public, sealed = self.curator.save()
+        public, sealed = self._curator.save()
         held = {kept.name: getattr(self, kept.name) for kept in self._state_fields()}
         own = {name: value.save() if isinstance(value, Keeper) else value for name, value in held.items()}
         whole = {"mechanism": self._signature(), "own": own, "last": self.last.saved(), "curator": public}
@@ -265,7 +268,7 @@ class Mechanism(ABC):
         sealed = None
         if key is not None and saved.sealed:
             sealed = codec.decode(sealing.open_sealed(saved.sealed, key, beside=saved.public))
-        self.curator.load(whole["curator"], sealed, retire=retire)
+        self._curator.load(whole["curator"], sealed, retire=retire)
         self.last = Release.restored(whole["last"])
         for name, value in whole["own"].items():
             held = getattr(self, name)

@@ -92,8 +92,8 @@ class Planned(Mechanism):
             floor = 0 if self.weighing.known else FLOOR
             self.allocator = TopUp(*plan, predict=self.weighing.expected, floor=floor)
 
-    def admit(self, snapshot: Snapshot) -> None:
-        self.weighing.weight(snapshot.t, snapshot.label, self.last)
+    def admit(self, t: int, label: str) -> None:
+        self.weighing.weight(t, label, self.last)
 
     def decide(self, snapshot: Snapshot) -> Release:
         weight = self.weighing.turn(snapshot.t, snapshot.label, self.last)

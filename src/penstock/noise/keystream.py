@@ -1,12 +1,14 @@
 """A stream of secret random bytes: AES-256 in counter mode, keyed by the operating system.
 
 A new key at every release bounds what one key encrypts, and no later key tells anything about an earlier one. After
-a fork the child gets a new key, or parent and child would draw the same noise.
+a fork the child gets a new key, or parent and child would draw the same noise. Every thread has a key of its own, for
+the same reason: two threads that read one cipher at once can get the same bytes.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 import weakref
 from typing import ClassVar, NoReturn, Protocol
 
@@ -39,28 +41,37 @@ class KeyStream:
     _living: ClassVar[weakref.WeakSet[KeyStream]] = weakref.WeakSet()
 
     def __init__(self, key: bytes | None = None) -> None:
-        self._context = self._keyed(key or os.urandom(32))
+        self._own = _Ciphers()
+        if key is not None:
+            self._own.cipher = _keyed(key)
         self._living.add(self)
 
     def rekey(self) -> None:
-        """Forget the key and take a new one."""
-        self._context = self._keyed(os.urandom(32))
+        """Forget the key of this thread and take a new one."""
+        self._own.cipher = _keyed(os.urandom(32))
 
     def fill(self, buffer: Bytes) -> None:
         """Overwrite ``buffer`` with the next bytes of the stream."""
         for start in range(0, buffer.nbytes, CHUNK_BYTES):
             chunk = buffer[start : start + CHUNK_BYTES]
-            self._context.update_into(self._zeros[: chunk.nbytes], chunk.data)
-
-    @staticmethod
-    def _keyed(key: bytes) -> CipherContext:
-        return Cipher(AES(key), CTR(bytes(BLOCK_BYTES))).encryptor()
+            self._own.cipher.update_into(self._zeros[: chunk.nbytes], chunk.data)
 
     def __deepcopy__(self, memo: object) -> KeyStream:
         return KeyStream()
 
     def __reduce__(self) -> NoReturn:
         raise Sealed("generator state is secret and is never saved; make a new SecureNoise instead.")
+
+
+class _Ciphers(threading.local):
+    """The cipher of each thread, under a key that no other thread has."""
+
+    def __init__(self) -> None:
+        self.cipher = _keyed(os.urandom(32))
+
+
+def _keyed(key: bytes) -> CipherContext:
+    return Cipher(AES(key), CTR(bytes(BLOCK_BYTES))).encryptor()
 
 
 def _rekey_all() -> None:

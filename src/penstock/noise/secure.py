@@ -11,7 +11,9 @@ for the rare equal words; ``word_bits=64`` makes those 2^32 times rarer still.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -65,11 +67,23 @@ def _coin_digits(scale: Fraction, row: int, coin: int) -> digits.Digits:
     return digits.of_laplace_place(scale, row - 2, coin - 2)  # place -1 is the last: zero
 
 
+class _Workspace(threading.local):
+    """The arrays that one thread draws in."""
+
+    def __init__(self, word_bits: int) -> None:
+        word = np.dtype(f"<u{word_bits // 8}")
+        self.words = np.empty(BLOCK_COINS, word)
+        self.floors = np.empty(BLOCK_COINS, word)
+        self.flags = np.empty(BLOCK_COINS, np.bool_)
+        self.tiled: tuple[Fraction, int] | None = None  # which scale, how many coins of it, ``floors`` holds
+
+
 @dataclass
 class SecureNoise:
     """The only noise a real release may carry. It cannot be pickled, and a deep copy has a key of its own.
 
-    ``source`` is for tests; the curator re-keys it at every release, so that not even they can seed a stream.
+    Threads may share it: each draws with a key and with working memory of its own. ``source`` is for tests; the curator
+    re-keys it at every release, so that not even they can seed a stream.
     """
 
     secure: ClassVar[bool] = True
@@ -80,14 +94,13 @@ class SecureNoise:
     def __post_init__(self) -> None:
         if self.word_bits not in (8, 16, 32, 64):
             raise BadInput(f"word_bits must be 8, 16, 32 or 64; got {self.word_bits}.")
-        word = np.dtype(f"<u{self.word_bits // 8}")
-        self._words = np.empty(BLOCK_COINS, word)
-        self._floors = np.empty(BLOCK_COINS, word)
-        self._flags = np.empty(BLOCK_COINS, np.bool_)
-        self._tiled: tuple[Fraction, int] | None = None  # which scale, how many coins of it, _floors holds
+        self._own = _Workspace(self.word_bits)
 
     def __copy__(self) -> NoReturn:
         raise Sealed("secure noise is not copied; make a new SecureNoise instead.")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SecureNoise:
+        return SecureNoise(self.word_bits, deepcopy(self.source, memo))
 
     def rekey(self) -> None:
         self.source.rekey()
@@ -118,10 +131,10 @@ class SecureNoise:
         row = max((_row_length(scale) for scale in scales), default=1)
         table = np.array([self._row(scale, row) for scale in scales])
         drawn = np.empty(len(which), np.int64)
-        self._tiled = None
+        self._own.tiled = None
         for start in range(0, len(which), BLOCK_COINS // row):
             block = which[start : start + BLOCK_COINS // row]
-            np.take(table, block, axis=0, out=self._floors[: len(block) * row].reshape(-1, row))
+            np.take(table, block, axis=0, out=self._own.floors[: len(block) * row].reshape(-1, row))
 
             def place(i: int, block: NDArray[np.intp] = block) -> digits.Digits:
                 return _coin_digits(scales[block[i // row]], row, i % row)
@@ -133,8 +146,8 @@ class SecureNoise:
         size = int(np.prod(shape))
         if chance in (0, 1):
             return np.full(shape, chance == 1)
-        self._tiled = None
-        self._floors[: min(size, BLOCK_COINS)] = digits.of_fraction(chance)(self.word_bits)
+        self._own.tiled = None
+        self._own.floors[: min(size, BLOCK_COINS)] = digits.of_fraction(chance)(self.word_bits)
         fallen = np.empty(size, np.bool_)
         for start in range(0, size, BLOCK_COINS):
             block = fallen[start : start + BLOCK_COINS]
@@ -144,14 +157,14 @@ class SecureNoise:
     def bernoulli_exp(self, rate: Fraction, steps: Ints) -> Mask:
         # exp(-rate * step) is the product of exp(-rate * 2**i) over the binary places of step. All the coins of all
         # places are thrown, and those of places that are 0 are ignored: the steps are secret, the time is not
-        self._tiled = None
+        self._own.tiled = None
         fallen = np.empty(len(steps), np.bool_)
         places = np.arange(STEP_PLACES)
         for start in range(0, len(steps), BLOCK_COINS // STEP_PLACES):
             block = np.asarray(steps[start : start + BLOCK_COINS // STEP_PLACES], np.int64)
             coins = len(block) * STEP_PLACES
             table = _place_floors(rate.numerator, rate.denominator, self.word_bits)
-            self._floors[:coins].reshape(-1, STEP_PLACES)[:] = table
+            self._own.floors[:coins].reshape(-1, STEP_PLACES)[:] = table
             heads = self._throw(coins, lambda i: digits.of_exp(rate * 2 ** (i % STEP_PLACES)))
             needed = (block[:, np.newaxis] >> places) & 1 == 1
             fallen[start : start + len(block)] = (heads.reshape(-1, STEP_PLACES) | ~needed).all(axis=1)
@@ -188,18 +201,18 @@ class SecureNoise:
 
     def _tile(self, scale: Fraction, row: int, rows: int) -> None:
         """Lay the row of first digits ``rows`` times side by side, unless it lies there already."""
-        if self._tiled is not None and self._tiled[0] is scale and self._tiled[1] >= rows:
+        if self._own.tiled is not None and self._own.tiled[0] is scale and self._own.tiled[1] >= rows:
             return
-        self._tiled = None  # an interrupt must not leave half a tile under a name
-        self._floors[: rows * row].reshape(rows, row)[:] = self._row(scale, row)
-        self._tiled = (scale, rows)
+        self._own.tiled = None  # an interrupt must not leave half a tile under a name
+        self._own.floors[: rows * row].reshape(rows, row)[:] = self._row(scale, row)
+        self._own.tiled = (scale, rows)
 
     def _row(self, scale: Fraction, row: int) -> Words:
         return _row_floors(scale.numerator, scale.denominator, row, self.word_bits)
 
     def _throw(self, coins: int, further: Callable[[int], digits.Digits]) -> Mask:
-        """Coins 0 .. coins-1, whose first digits lie in ``_floors``; ``further(i)`` gives all digits of coin i."""
-        words, floors, flags = self._words[:coins], self._floors[:coins], self._flags[:coins]
+        """Coins 0 .. coins-1, whose first digits lie in ``floors``; ``further(i)`` gives all digits of coin i."""
+        words, floors, flags = self._own.words[:coins], self._own.floors[:coins], self._own.flags[:coins]
         self.source.fill(words.view(np.uint8))
         equal = np.equal(words, floors, out=flags).nonzero()[0]
         np.less(words, floors, out=flags)

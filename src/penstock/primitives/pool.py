@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penstock.desk import Desk, Levels, Question, read_only, scale_of
+from penstock.desk import Desk, Handle, Levels, Question, scale_of
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BudgetExceeded
 from penstock.parameters import at_least_one
@@ -25,37 +25,42 @@ LARGEST_MEMBER = 2**40
 LARGEST_SIZE = 2**22
 
 
-class Pool:
+class Pool(Handle):
     """One running sum a bin.
 
     With ``reads`` above 1 the sum may be read that often before it is emptied, each time with its part of the charge.
     """
 
+    __slots__ = ("_all", "_least", "_reads", "_reads_left", "_size", "_sums", "_used")
+
     def __init__(self, desk: Desk, number: int, reads: int = 1) -> None:
-        at_least_one("reads", reads)
-        self.number = number
-        self.reads = reads
-        self._desk = desk
+        super().__init__(desk, number)
+        self._reads = at_least_one("reads", reads)
         self._all = np.arange(desk.bins)
         self._size = np.zeros(desk.bins, np.int64)
-        self._reads_left = np.full(desk.bins, reads, np.int64)
+        self._reads_left = np.full(desk.bins, self._reads, np.int64)
         self._least = np.zeros(desk.bins, np.int64)  # the smallest charge among a bin's members, in nano-epsilon
         self._used = np.zeros(desk.bins, np.int64)  # how much of that was used up by purses
         self._sums = np.zeros(desk.bins, np.int64)
 
     @property
+    def reads(self) -> int:
+        """How often a sum may be read before it is emptied."""
+        return self._reads
+
+    @property
     def size(self) -> Ints:
-        """How many units each bin holds. Public, to look at."""
-        return read_only(self._size)
+        """How many units each bin holds. Public."""
+        return self._size.copy()
 
     @property
     def reads_left(self) -> Ints:
-        """How often each bin may still be read before it is emptied. Public, to look at."""
-        return read_only(self._reads_left)
+        """How often each bin may still be read before it is emptied. Public."""
+        return self._reads_left.copy()
 
     def absorb(self, snapshot: Snapshot, e: Epsilon, bins: ArrayLike | None = None) -> None:
         """Let the current counts of ``bins`` in, for ``e``."""
-        scale_of(self._desk.model.sensitivity, (e / self.reads).nano)  # refused now rather than when it is read
+        scale_of(self._desk.model.sensitivity, (e / self._reads).nano)  # refused now rather than when it is read
         counts = self._desk.counts(snapshot)
         chosen = self._chosen(bins)
         if (self._size[chosen] >= LARGEST_SIZE).any():
@@ -69,15 +74,16 @@ class Pool:
 
     def settle(self, bins: ArrayLike | None = None) -> Ints:
         """The noisy sum of each of ``bins``, at no further cost; a bin is emptied with its last read."""
+        self._desk.require_thread()
         chosen = self._chosen(bins)
         self._require_held(chosen)
         if self._used[chosen].any():
             raise BadInput("a bin that was asked about through a purse is dropped, and not settled.")
-        nano = self._least[chosen] // self.reads
+        nano = self._least[chosen] // self._reads
         levels = Levels.of(self._desk.model.sensitivity, nano)
         self._reads_left[chosen] -= 1
         last = self._reads_left[chosen] == 0
-        question = Question("settle", None, len(chosen), chosen, (self.number, last), hides=True)
+        question = Question("settle", None, len(chosen), chosen, (self._number, last), hides=True)
         drawn = self._desk.noisy_each(question, levels, lambda: self._sums[chosen])
         self._empty(chosen[last])
         return drawn
@@ -89,7 +95,7 @@ class Pool:
         """
         chosen = self._chosen(bins)
         self._require_held(chosen)
-        if self.reads > 1 or not len(chosen):
+        if self._reads > 1 or not len(chosen):
             raise BadInput("a purse is for a pool that is read once, and for one bin of it at least.")
         place, left = place_among(chosen, self._desk.bins), int((self._least[chosen] - self._used[chosen]).min())
         if left < 1:
@@ -104,13 +110,14 @@ class Pool:
 
     def _read(self, query: Query, e: Epsilon, chosen: Bins, most: int) -> Ints:
         """The query's value on the sums, each cut at a public bound, with noise bought by ``e`` of what was paid."""
+        self._desk.require_thread()
         self._require_held(chosen)
         if (self._used[chosen] + e.nano > self._least[chosen]).any():
             raise BudgetExceeded("the members of a pool have paid for less than is asked; drop its bins.")
         scale = scale_of(query.sensitivity(self._desk.model), e.nano)
         self._used[chosen] += e.nano
         draws = query.size(chosen, self._desk.bins)
-        question = Question("read", scale, draws, chosen, (self.number, query), hides=True)
+        question = Question("read", scale, draws, chosen, (self._number, query), hides=True)
         return self._desk.noisy(question, scale, lambda: query(np.minimum(self._sums, most), chosen))
 
     def _require_held(self, chosen: Bins) -> None:
@@ -125,15 +132,15 @@ class Pool:
 
     def _tell_nothing(self, verb: str, chosen: Bins, *details: Epsilon) -> None:
         """An entry in the transcript for what is done without an answer."""
-        self._desk.answer(Question(verb, None, 0, chosen, (self.number, *details), hides=True), lambda: None)
+        self._desk.answer(Question(verb, None, 0, chosen, (self._number, *details), hides=True), lambda: None)
 
     def _empty(self, chosen: Bins) -> None:
         self._sums[chosen] = 0
         self._size[chosen] = 0
         self._used[chosen] = 0
-        self._reads_left[chosen] = self.reads
+        self._reads_left[chosen] = self._reads
 
-    def retire(self, last: int | None = None) -> None:
+    def _retire(self, last: int | None = None) -> None:
         """Empty every bin."""
         self._empty(self._all)
 
@@ -141,15 +148,15 @@ class Pool:
         chosen = as_bins(bins, self._desk.bins)
         return self._all if chosen is None else chosen
 
-    def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _save(self) -> tuple[dict[str, Any], dict[str, Any]]:
         public = {"size": self._size.copy(), "reads_left": self._reads_left.copy(), "least": self._least.copy()}
         used = {"used": self._used.copy()} if self._used.any() else {}  # states of before there were purses have none
         return public | used, {"sums": self._sums.copy()}
 
-    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
+    def _load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
         self._size, self._reads_left, self._least = public["size"], public["reads_left"], public["least"]
         self._used = public.get("used", np.zeros_like(self._size))
         if sealed is None:
-            self.retire()
+            self._retire()
         else:
             self._sums = sealed["sums"]

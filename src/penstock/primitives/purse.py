@@ -13,6 +13,7 @@ from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BudgetExceeded
 from penstock.queries import Bins
 from penstock.types import Ints
+from penstock.uncopied import Uncopied
 
 
 class Ask(Protocol):
@@ -21,21 +22,37 @@ class Ask(Protocol):
     def __call__(self, e: Epsilon, labels: Ints | None, /) -> Ints: ...
 
 
-class Purse:
+class Purse(Uncopied):
     """Noisy sums over the cells of one histogram, for so much and no more.
 
     Whoever holds it cannot ask anything else, nor of anything else. ``cells`` are the numbers of the cells if they are
     a part of a larger histogram, else None. The histogram may be a snapshot, groups of its bins, or a pool.
     """
 
+    __slots__ = ("_answer", "_cells", "_left", "_noise_sd", "_size")
+
     def __init__(
         self, answer: Ask, e: Epsilon, noise_sd: Callable[[Epsilon], float], size: int, cells: Bins | None = None
     ) -> None:
         self._left = spendable(e).nano
-        self.noise_sd = noise_sd  # of an answer that is bought by so much. Public
-        self.size = size
-        self.cells = cells
+        self._noise_sd = noise_sd
+        self._size = size
+        self._cells = cells
         self._answer = answer
+
+    @property
+    def size(self) -> int:
+        """How many cells the histogram has."""
+        return self._size
+
+    @property
+    def cells(self) -> Bins | None:
+        """The numbers of the cells in the larger histogram; None if they are all of one."""
+        return None if self._cells is None else self._cells.copy()
+
+    def noise_sd(self, e: Epsilon) -> float:
+        """The standard deviation of the noise of an answer that ``e`` buys. Public."""
+        return self._noise_sd(e)
 
     @property
     def remaining(self) -> Epsilon:
@@ -53,7 +70,7 @@ class Purse:
     def _groups(self, labels: ArrayLike) -> Ints:
         """Labels, refused before anything is paid for; there are no more groups than cells."""
         groups = np.asarray(labels)
-        shaped = groups.shape == (self.size,) and groups.dtype.kind == "i"
-        if not shaped or groups.min(initial=0) < -1 or groups.max(initial=0) >= self.size:
-            raise BadInput(f"labels must give each of {self.size} cells the number of its group, or -1 for none.")
+        shaped = groups.shape == (self._size,) and groups.dtype.kind == "i"
+        if not shaped or groups.min(initial=0) < -1 or groups.max(initial=0) >= self._size:
+            raise BadInput(f"labels must give each of {self._size} cells the number of its group, or -1 for none.")
         return groups

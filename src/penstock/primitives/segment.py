@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from penstock.desk import Desk, Question, scale_of, spendable
+from penstock.desk import Desk, Handle, Question, scale_of, spendable
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
-from penstock.parameters import at_least_one
+from penstock.parameters import at_least_one, require_exactly
 from penstock.queries import Query, known_query
 from penstock.types import Ints, Snapshot
 
@@ -36,7 +36,7 @@ class Verdict(Enum):
     ABOVE = "above"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SegmentPlan:
     """How a segment spends: ``c`` yeses, ``u`` on the threshold, ``v`` on each comparison."""
 
@@ -45,16 +45,16 @@ class SegmentPlan:
     v: Epsilon
 
     def __post_init__(self) -> None:
-        at_least_one("the number of yeses c", self.c)
+        object.__setattr__(self, "c", at_least_one("the number of yeses c", self.c))
         spendable(self.u)
         spendable(self.v)
 
-    @cached_property
+    @property
     def opening(self) -> Epsilon:
         """What opening costs every protected set that sees the segment at all."""
         return self.u + self.v * self.c
 
-    @cached_property
+    @property
     def first(self) -> Epsilon:
         """What the first comparison may cost: the opening, and a yes."""
         return self.opening + self.v
@@ -80,22 +80,33 @@ class SegmentPlan:
         return SegmentPlan(tops, _part(e, 1, b * b), _part(e, b, b))
 
 
-class Segment:
+class Segment(Handle):
     """Comparisons under a secret threshold noise, one run of ``plan.c`` yeses after another.
 
     A run opens, and pays, at its first affordable comparison, and is over with its last yes. Between two runs
     ``renew`` says how the next one spends.
     """
 
+    __slots__ = ("_last", "_left", "_plan", "_rho", "_sensitivity", "_span")
+
     def __init__(self, desk: Desk, number: int, plan: SegmentPlan | None = None) -> None:
-        self.number = number
-        self.plan = plan
-        self.left = plan.c if plan else 0  # yeses until the run is over
-        self._desk = desk
+        super().__init__(desk, number)
+        self._plan = plan if plan is None else require_exactly(SegmentPlan, plan)
+        self._left = plan.c if plan else 0
         self._span: int | None = None
         self._sensitivity = 0
         self._last = 0
         self._rho: int | None = None
+
+    @property
+    def plan(self) -> SegmentPlan | None:
+        """How this run spends; None before the first."""
+        return self._plan
+
+    @property
+    def left(self) -> int:
+        """How many yeses there are until the run is over."""
+        return self._left
 
     @property
     def running(self) -> bool:
@@ -106,27 +117,27 @@ class Segment:
         """Plan the next run."""
         if self.running:
             raise BadInput("a segment is renewed between two runs; look at running first.")
-        self.plan, self.left = plan, plan.c
+        self._plan, self._left = require_exactly(SegmentPlan, plan), plan.c
 
     def can_ask(self, then: Epsilon) -> bool:
         """Whether a comparison could be paid now, with ``then`` for the release a yes leads to. Public."""
-        if self.plan is None or self.left == 0:
+        if self._plan is None or self._left == 0:
             return False
-        decide = self.plan.v if self.running else self.plan.first
+        decide = self._plan.v if self.running else self._plan.first
         return self._desk.ledger.can(self._span, decide=decide, publish=then)
 
     def above(self, snapshot: Snapshot, query: Query, threshold: int, then: Epsilon) -> Verdict:
         """Compare the query (one number) with ``threshold``, keeping ``then`` free for the release a yes leads to."""
-        if self.plan is None or self.left == 0:
+        if self._plan is None or self._left == 0:
             raise BadInput("the run of this segment is over; renew it with a plan.")
         counts, whole = self._desk.counts(snapshot), as_whole(threshold)
-        plan, v, ledger = self.plan, self.plan.v, self._desk.ledger
+        plan, v, ledger = self._plan, self._plan.v, self._desk.ledger
         opening = not self.running
         if not self.can_ask(then):
             return Verdict.SKIPPED
         sensitivity = self._fixed_sensitivity(query)
         scale_of(sensitivity, plan.u.nano)  # refused now rather than when rho is drawn
-        details = (self.number, query, whole, then)
+        details = (self._number, query, whole, then)
         question = Question("above", scale_of(sensitivity, v.nano), 2 if opening else 1, None, details, hides=opening)
         if self._span is None:
             self._span = ledger.open(plan.opening, "decide").key
@@ -156,31 +167,31 @@ class Segment:
         return sensitivity
 
     def _counted_down(self) -> Verdict:
-        self.left -= 1
-        if self.left == 0:
-            self.retire()
+        self._left -= 1
+        if self._left == 0:
+            self._retire()
         return Verdict.ABOVE
 
-    def retire(self, last: int | None = None) -> None:
+    def _retire(self, last: int | None = None) -> None:
         """End the run: forget rho and close the span at the last comparison."""
-        self.left, self._rho = 0, None
+        self._left, self._rho = 0, None
         if self._span is not None:
             self._desk.ledger.close(self._span, self._last if last is None else last)
             self._span = None
 
-    def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        plan = self.plan and [self.plan.c, self.plan.u, self.plan.v]
-        public = {"plan": plan, "left": self.left, "span": self._span, "last": self._last}
+    def _save(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        plan = self._plan and [self._plan.c, self._plan.u, self._plan.v]
+        public = {"plan": plan, "left": self._left, "span": self._span, "last": self._last}
         # an array, because the digits of a number would show in the length of what is sealed
         rho = np.array([] if self._rho is None else [self._rho], np.int64)
         return public | {"sensitivity": self._sensitivity}, {"rho": rho}
 
-    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
-        self.plan = public["plan"] and SegmentPlan(*public["plan"])
-        self.left, self._span, self._last = public["left"], public["span"], public["last"]
+    def _load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
+        self._plan = public["plan"] and SegmentPlan(*public["plan"])
+        self._left, self._span, self._last = public["left"], public["span"], public["last"]
         self._sensitivity = public["sensitivity"]
         if sealed is None:
-            self.retire()
+            self._retire()
         else:
             self._rho = int(sealed["rho"][0]) if len(sealed["rho"]) else None
 

@@ -20,16 +20,16 @@ from typing import Any
 
 import numpy as np
 
-from penstock.desk import Desk, Question, scale_of, spendable
+from penstock.desk import Desk, Handle, Question, scale_of, spendable
 from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput
 from penstock.noise import cube_sd
 from penstock.noise.base import LARGEST_CUBE, LARGEST_CUBE_SCALE, NARROWEST
-from penstock.parameters import from_one_to
+from penstock.parameters import from_one_to, require_exactly
 from penstock.types import Ints, Snapshot
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class VolleyPlan:
     """So many readings for ``e``, all of them together."""
 
@@ -37,27 +37,38 @@ class VolleyPlan:
     e: Epsilon
 
     def __post_init__(self) -> None:
-        from_one_to("the number of readings of a volley", self.size, LARGEST_CUBE)
+        object.__setattr__(self, "size", from_one_to("the number of readings of a volley", self.size, LARGEST_CUBE))
         spendable(self.e)
 
 
-class Volley:
+class Volley(Handle):
     """Readings of a single count under one secret reach, one volley after another.
 
     A volley is paid for, and its noise drawn, at its first reading; it is over with its last, or when it is given up.
     Between two of them ``renew`` says how the next one spends.
     """
 
+    __slots__ = ("_last", "_left", "_noise", "_plan", "_span")
+
     def __init__(self, desk: Desk, number: int) -> None:
         if desk.bins != 1:
             raise BadInput("a volley reads a single count; ask for the bins of a histogram.")
-        self.number = number
-        self.plan: VolleyPlan | None = None
-        self.left = 0  # readings until it is over
-        self._desk = desk
+        super().__init__(desk, number)
+        self._plan: VolleyPlan | None = None
+        self._left = 0
         self._span: int | None = None
         self._last = 0
         self._noise = np.empty(0, np.int64)
+
+    @property
+    def plan(self) -> VolleyPlan | None:
+        """How this volley spends; None before the first."""
+        return self._plan
+
+    @property
+    def left(self) -> int:
+        """How many readings there are until it is over."""
+        return self._left
 
     @property
     def running(self) -> bool:
@@ -67,7 +78,7 @@ class Volley:
     @property
     def noise_sd(self) -> float:
         """The standard deviation of the noise of each reading. Public."""
-        return 0.0 if self.plan is None else self.buys(self.plan)
+        return 0.0 if self._plan is None else self.buys(self._plan)
 
     def buys(self, plan: VolleyPlan) -> float:
         """The standard deviation of the noise of each reading of such a volley. Public."""
@@ -82,41 +93,41 @@ class Volley:
         """Plan the next volley."""
         if self.running:
             raise BadInput("a volley is renewed when it is over, or was given up; look at running first.")
-        if not self.fits(plan):
+        if not self.fits(require_exactly(VolleyPlan, plan)):
             raise BadInput(
                 "the noise of a volley would be too narrow for its size, or too wide for 64 bits; look at fits first."
             )
-        self.plan, self.left = plan, plan.size
+        self._plan, self._left = plan, plan.size
 
     def can_read(self) -> bool:
         """Whether the next reading could be paid for now. Public."""
-        if self.plan is None or not self.left:
+        if self._plan is None or not self._left:
             return False
         if self._span is None:
-            return self._desk.ledger.can(publish=self.plan.e)
+            return self._desk.ledger.can(publish=self._plan.e)
         return self._desk.ledger.can(self._span)
 
     def read(self, snapshot: Snapshot) -> Ints:
         """The count of this unit, with the next noise of the volley."""
-        if self.plan is None or not self.left:
+        if self._plan is None or not self._left:
             raise BadInput("this volley is over; renew it with a plan.")
-        plan, counts, ledger = self.plan, self._desk.counts(snapshot), self._desk.ledger
-        place, scale = plan.size - self.left, scale_of(self._desk.model.sensitivity, plan.e.nano)
+        plan, counts, ledger = self._plan, self._desk.counts(snapshot), self._desk.ledger
+        place, scale = plan.size - self._left, scale_of(self._desk.model.sensitivity, plan.e.nano)
         if self._span is None:
             self._span = ledger.open(plan.e, "publish").key
         else:
             ledger.touch(self._span)  # refused before anything has changed
         self._last = ledger.t
-        details = (self.number, plan.size, place, plan.e)
+        details = (self._number, plan.size, place, plan.e)
         question = Question("volley", scale, 0 if place else plan.size, None, details, hides=not place)
-        self.left -= 1  # before anybody is told: whatever happens now, this noise is not used again
+        self._left -= 1  # before anybody is told: whatever happens now, this noise is not used again
         try:
             answer = self._desk.answer(question, lambda: counts + self._noise_at(place, scale, plan.size))
         except BaseException:
-            self.retire()
+            self._retire()
             raise
-        if not self.left:
-            self.retire()
+        if not self._left:
+            self._retire()
         return answer
 
     def _noise_at(self, place: int, scale: Fraction, size: int) -> np.int64:
@@ -126,22 +137,22 @@ class Volley:
         noise: np.int64 = self._noise[place]
         return noise
 
-    def retire(self, last: int | None = None) -> None:
+    def _retire(self, last: int | None = None) -> None:
         """End the volley: forget its noise and close the span at the last reading."""
-        self.left, self._noise = 0, np.empty(0, np.int64)
+        self._left, self._noise = 0, np.empty(0, np.int64)
         if self._span is not None:
             self._desk.ledger.close(self._span, self._last if last is None else last)
             self._span = None
 
-    def save(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        plan = self.plan and [self.plan.size, self.plan.e]
-        public = {"plan": plan, "left": self.left, "span": self._span, "last": self._last}
+    def _save(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        plan = self._plan and [self._plan.size, self._plan.e]
+        public = {"plan": plan, "left": self._left, "span": self._span, "last": self._last}
         return public, {"noise": self._noise.copy()}
 
-    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
-        self.plan = public["plan"] and VolleyPlan(*public["plan"])
-        self.left, self._span, self._last = public["left"], public["span"], public["last"]
+    def _load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
+        self._plan = public["plan"] and VolleyPlan(*public["plan"])
+        self._left, self._span, self._last = public["left"], public["span"], public["last"]
         if sealed is None:
-            self.retire()
+            self._retire()
         else:
             self._noise = sealed["noise"]

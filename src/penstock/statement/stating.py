@@ -18,9 +18,9 @@ from penstock.charges import Fact, recount
 from penstock.domain import Domain
 from penstock.epsilon import Epsilon
 from penstock.laws import model_of
-from penstock.ledger import Population
 from penstock.mechanisms.base import Mechanism
 from penstock.models import MContext, PrivacyModel
+from penstock.population import Population
 from penstock.statement import once
 from penstock.statement.origin import Origin, origin_of
 from penstock.statement.promise import Promise, promised, unit_of

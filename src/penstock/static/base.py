@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penstock.curator import Curator
+from penstock.door import Door
 from penstock.errors import BadInput, NotProven
 from penstock.grid import Grid
 from penstock.histograms import Measured
@@ -40,7 +41,7 @@ class Publication(ABC):
         """What each published number is called."""
 
     @abstractmethod
-    def found(self, curator: Curator, points: Points) -> Measured:
+    def found(self, curator: Door, points: Points) -> Measured:
         """Spend all of epsilon on the points."""
 
     @abstractmethod
@@ -72,6 +73,6 @@ class Publication(ABC):
         """The publication, paid for. The points are unit 1, and the only one."""
         self.require_proven(curator.model)
         curator.begin_unit(points)
-        values, kind, noise_sd = self.found(curator, points)
+        values, kind, noise_sd = self.found(curator.door, points)
         kinds = np.full(len(values), kind.value, np.int8)
         return Release(points.t, values, kinds, noise_sd, curator.charged())

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from penstock.curator import Curator
+from penstock.door import Door
 from penstock.grid import Axis, Grid
 from penstock.histograms import Measured
 from penstock.points import Cumulative, Points
@@ -40,7 +40,7 @@ class CumulativeHistogram(Publication):
     def names(self, grid: Grid, size: int) -> tuple[str, ...]:
         return named(grid.line)
 
-    def found(self, curator: Curator, points: Points) -> Measured:
+    def found(self, curator: Door, points: Points) -> Measured:
         line, size, e = points.grid.line, points.bins, curator.model.epsilon
         query = Cumulative(line.cells)
         before = isotonic(np.clip(curator.ask(points, query, e), 0, size).astype(np.float64))

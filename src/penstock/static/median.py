@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from penstock.curator import Curator
+from penstock.door import Door
 from penstock.grid import Axis, Grid
 from penstock.histograms import Measured
 from penstock.noise.cauchy import calibrated, cauchy_cell
@@ -39,7 +39,7 @@ class Median(Publication):
         grid.require_line()
         return ("median",)
 
-    def found(self, curator: Curator, points: Points) -> Measured:
+    def found(self, curator: Door, points: Points) -> Measured:
         cell = curator.median(points, curator.model.epsilon)
         return Measured(np.array([cell], np.int64), Kind.GROUPED, np.full(1, np.inf))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import ClassVar
 
-from penstock.curator import Curator
+from penstock.door import Door
 from penstock.grid import Axis, Grid
 from penstock.histograms import Histogram, Laplace, Measured
 from penstock.histograms.catalogue import histogram_of
@@ -36,7 +36,7 @@ class PlainHistogram(Publication):
     def names(self, grid: Grid, size: int) -> tuple[str, ...]:
         return tuple(" & ".join(cell) for cell in product(*(named(axis) for axis in grid.axes)))
 
-    def found(self, curator: Curator, points: Points) -> Measured:
+    def found(self, curator: Door, points: Points) -> Measured:
         e = curator.model.epsilon
         return histogram_of(self.histogram).measure(curator.cells(points, e), points.grid.shape, e)
 

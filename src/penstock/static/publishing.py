@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from penstock.curator import Curator
 from penstock.errors import BadInput
-from penstock.ledger import Population
 from penstock.models import PrivacyModel
 from penstock.noise import Noise
 from penstock.points import Points
+from penstock.population import Population
 from penstock.static.base import Publication
 from penstock.types import Release
 

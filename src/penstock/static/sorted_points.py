@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from penstock.curator import Curator
+from penstock.door import Door
 from penstock.grid import Axis, Grid
 from penstock.histograms import Measured
 from penstock.parameters import at_least_one
@@ -51,7 +51,7 @@ class SortedPoints(Publication):
         grid.require_line()
         return tuple(f"point {i}" for i in range(1, size + 1))
 
-    def found(self, curator: Curator, points: Points) -> Measured:
+    def found(self, curator: Door, points: Points) -> Measured:
         line, e = points.grid.line, curator.model.epsilon
         group_of = np.arange(points.bins) // self.group
         sizes = np.bincount(group_of)

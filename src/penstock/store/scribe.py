@@ -10,9 +10,10 @@ from typing import Any, Self
 from penstock.epsilon import Epsilon, Number
 from penstock.errors import BadInput, OtherStream
 from penstock.laws import described, model_of
-from penstock.ledger import Ledger, Population
+from penstock.ledger import Ledger
 from penstock.models import PrivacyModel
 from penstock.noise import Noise
+from penstock.population import Population
 from penstock.proofs import fingerprint
 from penstock.store.account import Intent, Pending
 from penstock.store.archive import Declaration

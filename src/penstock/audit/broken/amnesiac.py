@@ -15,7 +15,7 @@ class ShortLedger(Ledger):
 
     def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
         if sealed is None:
-            self.t = public["t"]
+            self._t = public["t"]
         else:
             super().load(public, sealed)
 

@@ -15,8 +15,8 @@ from penstock.types import Release, Snapshot
 class ClingySegment(Segment):
     """Keeps its run, having lost rho."""
 
-    def load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
-        super().load(public, sealed or {"rho": []})
+    def _load(self, public: dict[str, Any], sealed: dict[str, Any] | None) -> None:
+        super()._load(public, sealed or {"rho": []})
 
 
 class ClingyCurator(Curator):

@@ -22,8 +22,8 @@ class HastyVolley(Volley):
         self._first = self._first if self.running else snapshot.t
         return super().read(snapshot)
 
-    def retire(self, last: int | None = None) -> None:
-        super().retire(self._first)
+    def _retire(self, last: int | None = None) -> None:
+        super()._retire(self._first)
 
 
 class HastyCurator(Curator):

@@ -14,9 +14,9 @@ from penstock.primitives.segment import Segment, SegmentPlan
 class KeptSegment(Segment):
     """Pays for a new threshold, and keeps the old one."""
 
-    def retire(self, last: int | None = None) -> None:
+    def _retire(self, last: int | None = None) -> None:
         rho = self._rho
-        super().retire(last)
+        super()._retire(last)
         self._rho = rho
 
 

@@ -18,9 +18,9 @@ from penstock.primitives.volley import Volley, VolleyPlan
 class ThriftyVolley(Volley):
     """Pays for new noise, and keeps the old."""
 
-    def retire(self, last: int | None = None) -> None:
+    def _retire(self, last: int | None = None) -> None:
         noise = self._noise
-        super().retire(last)
+        super()._retire(last)
         self._noise = noise
 
     def _noise_at(self, place: int, scale: Fraction, size: int) -> np.int64:

@@ -21,7 +21,7 @@ class AbortingSegment(Segment):
             return super().above(snapshot, query, threshold, then)
         plan, counts = self.plan, self._desk.counts(snapshot)
         scale = scale_of(self._sensitivity, plan.v.nano)
-        question = Question("above", scale, 1, None, (self.number, query, threshold, then))
+        question = Question("above", scale, 1, None, (self._number, query, threshold, then))
         above = self._desk.answer(question, lambda: self._compare(counts, query, threshold, plan))
         return Verdict.SKIPPED if above else Verdict.BELOW
 
