@@ -6,12 +6,14 @@ import os
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import penstock as ps
 from penstock.errors import PenstockError, Sealed
 from penstock.noise import SecureNoise, laplace_sd
 from penstock.noise.keystream import KeyStream
@@ -149,3 +151,48 @@ def test_the_key_stream_itself_is_not_copied() -> None:
 def test_the_printed_form_shows_no_secret() -> None:
     """A generator may turn up in a log."""
     assert repr(keyed()) == "SecureNoise(word_bits=32)"
+
+
+THREADS = 8
+
+
+@pytest.mark.parametrize("word_bits", [8, 32, 64])
+def test_threads_that_share_a_noise_never_draw_the_same(word_bits: int) -> None:
+    """Not one pair of several thousand draws of 40 values agrees, and no thread is refused."""
+    noise = SecureNoise(word_bits=word_bits)
+
+    def draws(_: int) -> list[bytes]:
+        told = []
+        for _ in range(200):
+            noise.rekey()
+            told += [drawn(noise, 40).tobytes(), noise.laplace_each([SCALE], np.zeros(40, np.intp)).tobytes()]
+            told += [noise.cube(SCALE, 40).tobytes(), noise.bernoulli(Fraction(1, 2), (300,)).tobytes()]
+        return told
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        together = [one for told in threads.map(draws, range(THREADS)) for one in told]
+    assert len(set(together)) == len(together) == THREADS * 800
+
+
+def test_a_thread_does_not_begin_with_the_key_of_another() -> None:
+    """Not even where a test has chosen the key: that is the key of the thread that made the stream."""
+    noise = keyed()
+    with ThreadPoolExecutor(1) as threads:
+        other = threads.submit(drawn, noise).result()
+    assert not np.array_equal(other, drawn(keyed()))
+    assert np.array_equal(drawn(noise), drawn(keyed()))
+
+
+def test_threads_that_publish_with_one_noise_share_none_of_it() -> None:
+    """What two streams add to their counts never differs by one number in all bins at once."""
+    bins, units, noise = 50, 60, SecureNoise()
+
+    def published(level: int) -> list[Ints]:
+        mechanism = ps.Uniform(model=ps.WEvent(epsilon="0.001", w=1))
+        stream = ps.streams.Stream(np.full((units, bins), level))
+        return [release.values for release in ps.publish(stream, mechanism, noise=noise)]
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        streams = list(threads.map(published, range(0, 7 * THREADS, 7)))
+    rows = np.array([row - row[0] for told in streams for row in told])  # without the level they are the noise
+    assert len(np.unique(rows, axis=0)) == len(rows) == THREADS * units

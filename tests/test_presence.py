@@ -189,7 +189,7 @@ def test_after_a_loss_the_unit_that_was_under_way_cannot_be_asked_again() -> Non
     after.load(before.save()[0], None)
     assert after.remaining() == Epsilon(0)
     with pytest.raises(BudgetExceeded):
-        after.ask(snapshot, Counts(), Epsilon(1))
+        after.ask(Snapshot(1, [1, 0], present=["ann"]), Counts(), Epsilon(1))
 
 
 def test_after_a_loss_the_journal_knows_that_open_spans_have_ended() -> None:

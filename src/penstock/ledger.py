@@ -196,8 +196,11 @@ class Ledger(Uncopied):
             self._journal(Touch(self.t, key))
 
     def close(self, key: int, last: int) -> None:
-        """The span's last reading of data was at unit ``last``."""
-        span = self._spans.pop(key)
+        """The span's last reading of data was at unit ``last``: no earlier than its first, at the latest the next."""
+        span = self._spans[key]
+        if not span.a <= last <= self.t + 1:  # the next unit may have been read by a process that died in it
+            raise BadInput(f"a span is closed at a unit from t={span.a} to t={self.t + 1}; got t={last}.")
+        del self._spans[key]
         for meter in self._meters(span.envelope):
             meter.close(key, last)
         if self._journal:
