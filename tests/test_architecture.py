@@ -26,7 +26,7 @@ MAY_DRAW = {"noise", "primitives"}
 SECRETS = {"ledger", "noise", "claim", "unseal", "meter", "desk"}
 PUBLIC_PRIMITIVES = (
     *("estimator", "grouping", "kalman", "pid", "pool", "reach", "reading"),
-    *("sampling", "segment", "smoothing", "spread", "volley"),
+    *("sampling", "segment", "smoothing", "spread", "stacking", "volley"),
 )
 A_MECHANISM_MAY_IMPORT = {
     *("math", "copy", "dataclasses", "typing", "collections", "fractions", "numpy"),

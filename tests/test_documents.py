@@ -1,5 +1,6 @@
 """The documents are true: the README's code runs, its links lead somewhere, and its lists are complete."""
 
+import ast
 import json
 import re
 from dataclasses import fields
@@ -14,6 +15,7 @@ from penstock.checks import CHECKS
 from penstock.cli.settings import from_toml
 
 ROOT = Path(__file__).parent.parent
+SOURCE = Path(ps.__file__).parent
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -87,3 +89,24 @@ def test_decision_records_are_short_and_numbered() -> None:
     records = sorted((ROOT / "docs" / "adr").glob("*.md"))
     assert [int(record.name[:4]) for record in records] == list(range(1, len(records) + 1))
     assert all(len(record.read_text(encoding="utf-8").splitlines()) <= 30 for record in records)
+
+
+def imported(name: str, known: set[str]) -> set[str]:
+    """The modules of this package that a module of it imports, itself and all that these import included."""
+    path = SOURCE / f"{name.replace('.', '/')}.py"
+    if name in known or not path.is_file():
+        return known
+    known.add(name)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("penstock."):
+            imported(str(node.module).removeprefix("penstock."), known)
+    return known
+
+
+def test_the_list_of_what_has_to_be_trusted_is_what_the_curator_imports() -> None:
+    """All of ``noise`` is trusted, and ``errors`` holds no code."""
+    text = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    listed = text[text.index("The *kernel*:") : text.index("(A test compares")]
+    named, inner = (set(re.findall(r"`([a-z]+)/?`", part)) for part in listed.split("`primitives/`"))
+    modules = {name for name in imported("curator", set()) if not name.startswith("noise.")} - {"errors"}
+    assert named - {"noise"} | {f"primitives.{name}" for name in inner} == modules

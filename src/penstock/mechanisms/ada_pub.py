@@ -11,7 +11,8 @@ from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import at_least_one
 from penstock.primitives.grouping import bands
 from penstock.primitives.pid import PID
-from penstock.primitives.smoothing import average, stacked
+from penstock.primitives.smoothing import average
+from penstock.primitives.stacking import stacked
 from penstock.types import Floats, Ints, Kind, Mask, Snapshot
 
 GOLDEN = (np.sqrt(5.0) - 1) / 2  # multiples of it, without their whole parts, spread evenly

@@ -9,7 +9,8 @@ from penstock.epsilon import NANO
 from penstock.mechanisms.base import Mechanism, state
 from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import above, from_one_to, within
-from penstock.primitives.smoothing import SMOOTHERS, stacked
+from penstock.primitives.smoothing import SMOOTHERS
+from penstock.primitives.stacking import stacked
 from penstock.types import Floats, Ints, Kind, Mask, Release, Snapshot
 
 LONGEST = 10_000  # units in a group; the raw and the noisy counts of all of them are held

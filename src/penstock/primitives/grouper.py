@@ -20,7 +20,7 @@ from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
 from penstock.models import PrivacyModel
 from penstock.parameters import at_least_one
-from penstock.primitives.smoothing import stacked
+from penstock.primitives.stacking import stacked
 from penstock.queries import LARGEST_SUM
 from penstock.types import Ints, Mask, Snapshot
 

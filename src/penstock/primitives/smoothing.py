@@ -7,27 +7,14 @@ value of every bin, and how wide its noise is as a part of that of one look.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
 
 import numpy as np
 
 from penstock.types import Floats, Ints
 
 Smoother = Callable[[Floats, Ints], tuple[Floats, Floats]]
-Numbers = TypeVar("Numbers", Floats, Ints)
 
 NOTHING, INFINITE = np.array(0.0), np.array(np.inf)  # which numpy takes up sooner than numbers
-
-
-def stacked(looks: Numbers, latest: Numbers, lengths: Ints) -> Numbers:
-    """The looks with the latest of each bin in its place, as many rows as the longest has; later rows do not count.
-
-    No bin has more than one look more than there were rows. Where a row is new, what does not count is taken from the
-    first one.
-    """
-    roomy = np.concatenate((looks, looks[:1]))[: np.maximum.reduce(lengths)]
-    roomy[lengths - 1, np.arange(len(latest))] = latest
-    return roomy
 
 
 def average(looks: Floats, lengths: Ints) -> Floats:
