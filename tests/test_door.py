@@ -283,7 +283,8 @@ def test_every_handle_and_query_is_closed_by_its_slots() -> None:
 
 
 def _below(kind: type) -> list[type]:
-    return [kind, *(each for below in kind.__subclasses__() for each in _below(below))]
+    found: list[type] = kind.__subclasses__()
+    return [kind, *(each for below in found for each in _below(below))]
 
 
 def test_what_is_asked_as_it_should_be_is_answered() -> None:
@@ -309,7 +310,7 @@ def test_a_step_that_slips_spends_what_it_has_spent_and_the_stream_goes_on() -> 
     spent = curator.ledger.charged
     mechanism.slip = None
     mechanism.step(ps.Snapshot(2, [SECRET]))
-    assert 0 < spent <= model.epsilon.nano
+    assert 0 < spent <= ps.Epsilon(1).nano
     assert curator.ledger.audit().holds
 
 
@@ -318,9 +319,11 @@ def test_the_ledger_is_read_and_not_written() -> None:
     for name in ("t", "sequence", "charged", "model"):
         with pytest.raises(AttributeError):
             setattr(ledger, name, 0)
-    for refused in (lambda: ledger.cap(decide=Negative()), lambda: ledger.lose(Negative())):  # type: ignore[arg-type]
-        with pytest.raises(ps.BadInput, match="a budget is an Epsilon"):
-            refused()
+    amount: Any = Negative()
+    with pytest.raises(ps.BadInput, match="a budget is an Epsilon"):
+        ledger.cap(decide=amount)
+    with pytest.raises(ps.BadInput, match="a budget is an Epsilon"):
+        ledger.lose(amount)
 
 
 @pytest.mark.parametrize("last", [-10, 1, 4])
