@@ -21,6 +21,7 @@ from penstock.grid import Grid
 from penstock.models import PrivacyModel
 from penstock.noise.cauchy import Bounds, calibrated
 from penstock.noise.digits import exp_interval
+from penstock.parameters import at_least_one
 from penstock.queries import Bins, Groups, Query, require_width
 from penstock.spatial import SpatialNeighbourhood
 from penstock.types import Floats, Ints, Snapshot
@@ -109,8 +110,8 @@ class CellSums(PointQuery):
 
     def __init__(self, cells: int, labels: ArrayLike | None = None) -> None:
         self._cells = in_a_row(cells)
-        self._groups = Groups(np.arange(cells) if labels is None else labels)
-        require_width("the list of labels", self._groups.labels, cells)
+        self._groups = Groups(np.arange(self._cells) if labels is None else labels)
+        require_width("the list of labels", self._groups.labels, self._cells)
         super().__init__(self._groups.labels)
 
     def sensitivity(self, model: PrivacyModel) -> int:
@@ -140,10 +141,11 @@ def reach_of(model: PrivacyModel, cells: int) -> int:
 
 
 def in_a_row(cells: int) -> int:
-    """Refuse more cells than can be published one by one."""
-    if cells > MOST_CELLS:
+    """The number of cells, or a refusal if they are more than can be published one by one."""
+    number = at_least_one("the number of cells", cells)
+    if number > MOST_CELLS:
         raise BadInput(f"a histogram of points has at most {MOST_CELLS} cells; use larger steps.")
-    return cells
+    return number
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ each is first cut at a public bound that keeps the sum inside 64 bits; a cut mov
 from __future__ import annotations
 
 import math
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -186,7 +187,8 @@ class Groups:
         if not row or (least := self.labels.min(initial=0)) < -1:
             raise BadInput("labels must give each bin the number of its group, or -1 for none.")
         self._everywhere = bool(least == 0)
-        self.number = max(int(self.labels.max(initial=-1)) + 1, number or 0)
+        least_number = int(self.labels.max(initial=-1)) + 1
+        self.number = least_number if number is None else max(least_number, operator.index(number))
 
     def sums(self, values: Ints, bins: Bins | None) -> Ints:
         """The sum of ``values`` over each group, or over the part of it that lies in ``bins``."""
