@@ -444,7 +444,7 @@ def changeable(root: object) -> dict[int, object]:
         if isinstance(each, FunctionType):
             waiting += each.__closure__ or ()
         elif _frozen(each):
-            waiting += vars(each).values()
+            waiting += vars(each).values() if hasattr(each, "__dict__") else gc.get_referents(each)
         else:
             if _written_to(each):
                 found[id(each)] = each
@@ -454,7 +454,7 @@ def changeable(root: object) -> dict[int, object]:
 
 def _frozen(each: object) -> bool:
     parameters = getattr(type(each), "__dataclass_params__", None)
-    return parameters is not None and parameters.frozen and hasattr(each, "__dict__")
+    return parameters is not None and bool(parameters.frozen)
 
 
 def _written_to(each: object) -> bool:
