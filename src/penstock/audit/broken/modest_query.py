@@ -1,4 +1,4 @@
-"""Tells the query it asks that a record moves it by less than it does."""
+"""Asks a query that states a smaller sensitivity than it has."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,6 +7,16 @@ from penstock.audit.planted import Planted
 from penstock.models import PrivacyModel, WEvent
 from penstock.queries import Counts
 from penstock.types import Kind, Release, Snapshot
+
+
+class ModestCounts(Counts):
+    """A fault as it could be made in the kernel, where queries are written."""
+
+    __module__ = Counts.__module__  # elsewhere no query can be made at all
+    __slots__ = ()
+
+    def sensitivity(self, model: PrivacyModel) -> int:
+        return 1
 
 
 @dataclass(kw_only=True)
@@ -19,7 +29,5 @@ class ModestQuery(Planted):
     under: ClassVar[PrivacyModel] = WEvent(epsilon=1, w=5, neighbours="replace")
 
     def decide(self, snapshot: Snapshot) -> Release:
-        query = Counts()
-        vars(query)["sensitivity"] = lambda model: 1
-        values = self.curator.ask(snapshot, query, self.model.epsilon / self.model.window)
+        values = self.curator.ask(snapshot, ModestCounts(), self.model.epsilon / self.model.window)
         return self.released(snapshot, values, Kind.FRESH, 0.0)
