@@ -4,10 +4,14 @@ Each slip below once went through a whole stream with a contented ledger. They u
 """
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +19,7 @@ import pytest
 
 import penstock as ps
 from penstock.curator import Curator
-from penstock.desk import Handle
+from penstock.desk import Handle, Question
 from penstock.door import Door
 from penstock.errors import PenstockError, Sealed
 from penstock.ledger import Ledger
@@ -105,6 +109,35 @@ class Sly(list[Query]):
 
     def peek(self, counts: Any, bins: Any) -> Any:
         raise AssertionError("a raw count has reached a mechanism")
+
+
+class LyingWhole(int):
+    """A whole number that says it is another one when it is asked for its parts."""
+
+    numerator = property(lambda self: 10**30)
+    denominator = property(lambda self: 1)
+
+
+class LyingAmount:
+    """What looks like an amount, and would buy noise of no width."""
+
+    nano = LyingWhole(10**8)
+
+
+class Unhashable(str):
+    """An envelope that is another one at every look."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Below:
+    """Never negative, and negative."""
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    def __index__(self) -> int:
+        return -(10**12)
 
 
 def again(m: Slips, snapshot: ps.Snapshot) -> None:
@@ -211,6 +244,13 @@ FOOLED = {
     "a run of it": lambda m, s: SegmentPlan(1, Changing(), EACH),
     "a plan that looks like one": lambda m, s: m.segment.renew(type("Plan", (SegmentPlan,), {})(1, EACH, EACH)),
     "a retreat into the past": lambda m, s: m.volley.retire(last=-10),
+    "an envelope that looks like one": lambda m, s: m.curator.ask(s, Counts(), [EACH], envelope=Unhashable("publish")),
+    "an unknown envelope for what costs no more": lambda m, s: m.curator.ask(s, Counts(), EACH, [], envelope="mine"),
+    "what an amount that lies would buy": lambda m, s: m.curator.noise_sd(LyingAmount()),
+    "what a plan that lies would buy": lambda m, s: m.volley.buys(LyingAmount()),
+    "whether a plan that lies would fit": lambda m, s: m.volley.fits(LyingAmount()),
+    "the noise of a query that lies": lambda m, s: m.curator.noise_sd(EACH, LyingAmount()),
+    "a negative amount that says it is none": lambda m, s: ps.Epsilon.of_nano(Below()),  # type: ignore[arg-type]
     "a query that looks like one": lambda m, s: m.curator.ask(s, Sly.peek, EACH),
     "a list that looks like a table": lambda m, s: m.curator.nearest(s, [Sly.peek], EACH),
     "a snapshot that looks like one": lambda m, s: m.curator.ask(
@@ -336,3 +376,123 @@ def test_a_span_is_not_closed_before_it_was_opened_nor_ahead_of_the_next_unit(la
     with pytest.raises(ps.BadInput, match="a span is closed at a unit from t=2 to t=3"):
         ledger.close(span.key, last)
     assert ledger.remaining() == ps.Epsilon(1) - EACH
+
+
+@pytest.mark.parametrize("name", ["start", "step", "pass_over", "save", "load"])
+def test_a_mechanism_does_not_write_the_loop_around_itself(name: str) -> None:
+    """In a step of its own it would hold a snapshot that no ledger has claimed, in a start the whole curator."""
+    with pytest.raises(ps.BadInput, match=f"Looping defines {name}"):
+        type("Looping", (Slips,), {name: None})
+
+
+def test_queries_and_plans_are_their_own_copies() -> None:
+    """A copy that is put together from parts of somebody's choosing would never have seen the constructor."""
+    for held in (Distance([3]), Counts(), SegmentPlan(1, EACH, EACH), VolleyPlan(2, EACH)):
+        assert copy.copy(held) is held
+        assert copy.deepcopy(held, {}) is held
+
+
+class Interrupted(Exception):
+    """What a signal raises in the middle of a draw."""
+
+
+def interrupted(question: Question, compute: Callable[[], Any]) -> Any:
+    """Answers everything but the sums of pools, which are computed and then not told."""
+    answer = compute()
+    if question.verb == "settle":
+        raise Interrupted
+    return answer
+
+
+def test_a_sum_whose_last_reading_was_interrupted_cannot_be_read_again() -> None:
+    """It was drawn, and nobody can say that it was not seen."""
+    model = ps.WEvent(epsilon=1, w=5)
+    curator = ps.Curator(model, 1, answers=interrupted)
+    pool = curator.pool(reads=2)
+    curator.begin_unit(snapshot := ps.Snapshot(1, [SECRET]))
+    pool.absorb(snapshot, EACH)
+    for _ in range(2):
+        with pytest.raises(Interrupted):
+            pool.settle()
+    with pytest.raises(ps.BadInput, match="only a bin that has absorbed something"):
+        pool.settle()
+
+
+@pytest.mark.parametrize("bins", [4, 2000])
+def test_memory_that_the_kernel_gives_back_holds_nothing_of_an_answer(bins: int) -> None:
+    """Neither the noise, with which an answer is an exact count, nor the counts themselves."""
+    truth = np.arange(bins) * 7919 + 10**12
+    little = EACH / 10**7  # for which noise is never 0 by chance
+    curator = ps.Curator(ps.WEvent(epsilon=1, w=5), bins)
+    curator.begin_unit(snapshot := ps.Snapshot(1, truth))
+    for chosen, amounts in ((None, little), (np.arange(bins), little), (None, [little, little * 2] * (bins // 2))):
+        told = curator.ask(snapshot, Counts(), amounts, chosen)
+        for left in [np.empty(bins, np.int64) for _ in range(8)]:
+            assert not (left == truth).any()
+            assert not (told - left == truth).any()
+
+
+FORKING = """
+import os, sys
+import penstock as ps
+from penstock.queries import Counts
+
+curator = ps.Curator(ps.WEvent(epsilon=1, w=5), 1)
+curator.begin_unit(snapshot := ps.Snapshot(1, [5]))
+if os.fork() == 0:
+    try:
+        curator.ask(snapshot, Counts(), ps.Epsilon(1))
+    except ps.BadInput as fault:
+        print(fault, flush=True)
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_process_cannot_ask_what_its_parent_pays_for() -> None:
+    told = subprocess.check_output([sys.executable, "-c", FORKING], text=True)
+    assert told == "a unit is asked about from the thread and the process that began it; ask there.\n"
+
+
+def test_a_purse_is_not_emptied_twice_by_labels_that_ask() -> None:
+    """What decides is how much is left once the labels were looked at."""
+
+    class Asking:
+        def __init__(self, purse: Purse) -> None:
+            self.purse = purse
+
+        def __array__(self, dtype: object = None, copy: object = None) -> Any:
+            self.purse(EACH)
+            return np.array([0])
+
+    with pytest.raises(ps.BudgetExceeded):
+        run(lambda m, snapshot: m.purse(EACH, Asking(m.purse)))
+
+
+class LyingRate(Fraction):
+    """One in a million to whoever divides, nearly one to whoever throws coins."""
+
+    numerator = property(lambda self: LyingPart(1))
+
+
+class LyingPart(int):
+    """A whole number that is shifted to another one."""
+
+    def __lshift__(self, places: int) -> int:
+        return (10**6 - 1) << places
+
+
+def test_a_rate_is_what_it_says_to_everybody() -> None:
+    """Coins fall with the chance that the noise was computed for."""
+    seen = []
+
+    def kept(question: Question, compute: Callable[[], Any]) -> Any:
+        seen.append(question.details[0])
+        return compute()
+
+    curator = ps.Curator(ps.WEvent(epsilon=1, w=5), 1, answers=kept)
+    curator.begin_unit(snapshot := ps.Snapshot(1, [SECRET]))
+    curator.sampled(snapshot, LyingRate(1, 10**6), EACH, 2000)
+    assert type(seen[0]) is Fraction
+    assert type(seen[0].numerator) is int

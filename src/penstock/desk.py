@@ -7,6 +7,7 @@ play recorded ones back without looking at a count.
 
 from __future__ import annotations
 
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -19,11 +20,11 @@ from numpy.typing import NDArray
 
 from penstock.epsilon import NANO, Epsilon, require_epsilon
 from penstock.errors import BadInput, BadPresence, OutOfOrder
-from penstock.ledger import Ledger
+from penstock.ledger import Ledger, require_envelope
 from penstock.models import PrivacyModel
 from penstock.noise import LARGEST_SCALE, Noise, laplace_sd
 from penstock.points import Points
-from penstock.queries import Bins, Query
+from penstock.queries import Bins, Query, known_query
 from penstock.spatial import SpatialNeighbourhood
 from penstock.types import Ints, Mask, Snapshot, claim, require_unclaimed, unseal
 from penstock.uncopied import Uncopied
@@ -91,6 +92,24 @@ class Levels(NamedTuple):
         return Levels([scale_of(sensitivity, int(level)) for level in levels], which.reshape(-1))
 
 
+class Account(NamedTuple):
+    """What each bin has paid in the current unit, in nano-epsilon, and the most that one of them has."""
+
+    paid: Ints
+    dearest: int
+
+    @staticmethod
+    def empty(bins: int) -> Account:
+        """Nothing was paid yet."""
+        return Account(np.zeros(bins, np.int64), 0)
+
+    def with_charges(self, nano: Ints, bins: Bins) -> Account:
+        """The account once ``nano[i]`` more was paid for bin ``bins[i]``."""
+        paid = self.paid.copy()
+        np.add.at(paid, bins, nano)
+        return Account(paid, int(paid.max()))
+
+
 class Desk(Uncopied):
     """Model, ledger and noise of one stream. Mechanisms never get to see it."""
 
@@ -101,8 +120,8 @@ class Desk(Uncopied):
         self.noise = noise
         self.answer = answers
         self._claimant = object()  # what this ledger claims snapshots with
-        self._thread = threading.get_ident()  # the one that began the unit, and the only one that may ask in it
-        self._paid_by_bin: dict[str | None, tuple[Ints, int]] = {}  # by account: each bin, and the dearest
+        self._turn = _who_runs()
+        self._accounts: dict[str | None, Account] = {}  # of the current unit: one in all (None), one an envelope
 
     def check(self, snapshot: Snapshot) -> None:
         """Refuse a snapshot that cannot be the next one, is past the end, or has records that nobody accounts for."""
@@ -127,9 +146,9 @@ class Desk(Uncopied):
         require_accounted(self.model, snapshot)
         self.ledger.advance(snapshot.t, snapshot.present)
         claim(snapshot, self._claimant)
-        self._thread = threading.get_ident()
+        self._turn = _who_runs()
         self.noise.rekey()
-        self._paid_by_bin.clear()
+        self._accounts.clear()
 
     def counts(self, snapshot: Snapshot) -> Ints:
         """The raw counts of the current unit."""
@@ -140,12 +159,16 @@ class Desk(Uncopied):
         return unseal(snapshot)
 
     def require_thread(self) -> None:
-        """Refuse to be asked from two threads at once: both could be granted what is left for one of them."""
-        if threading.get_ident() != self._thread:
-            raise BadInput("a unit is asked about from the thread that began it; gather the questions there.")
+        """Refuse any thread or process but the one that began the unit.
+
+        Two threads could both be granted what is left for one of them, and a forked process has a ledger of its own.
+        """
+        if _who_runs() != self._turn:
+            raise BadInput("a unit is asked about from the thread and the process that began it; ask there.")
 
     def charge(self, e: Epsilon, envelope: str, bins: Bins | None) -> None:
         """Pay ``e`` for an answer about ``bins`` (None: all), or refuse."""
+        self.require_thread()
         spendable(e)
         if bins is None or e > self.model.epsilon:  # which is refused, whatever the bins
             self.ledger.add(e, envelope)
@@ -158,34 +181,50 @@ class Desk(Uncopied):
         (With noise of scale s1 / e_j on bin j, a change of d_j records in bin j costs sum_j d_j e_j / s1, which is at
         most max_j e_j because the d_j add up to at most s1.)
         """
+        self.require_thread()
+        require_envelope(envelope)
         if nano.max(initial=0) > self.model.epsilon.nano:
             raise self.ledger.refusal(int(nano.max()), envelope)
-        raised, paid = {}, {}
-        for account in (None, envelope):
-            before, dearest = self._paid_by_bin.get(account, (None, 0))
-            after = np.zeros(self.bins, np.int64) if before is None else before.copy()
-            np.add.at(after, bins, nano)
-            paid[account] = after, int(after.max())
-            raised[account] = paid[account][1] - dearest
-        if raised[None] or raised[envelope]:
-            self.ledger.add(Epsilon.of_nano(raised[None]), envelope, within=Epsilon.of_nano(raised[envelope]))
-        self._paid_by_bin.update(paid)
+        unit, within = (self._accounts.get(name) or Account.empty(self.bins) for name in (None, envelope))
+        unit_after, within_after = unit.with_charges(nano, bins), within.with_charges(nano, bins)
+        more, more_within = unit_after.dearest - unit.dearest, within_after.dearest - within.dearest
+        if more or more_within:
+            self.ledger.add(Epsilon.of_nano(more), envelope, within=Epsilon.of_nano(more_within))
+        self._accounts |= {None: unit_after, envelope: within_after}
 
     def noise_sd(self, e: Epsilon, query: Query | None = None) -> float:
         """The standard deviation of the noise that ``e`` buys for counts, or for another query. Public."""
-        return sd_of(query.sensitivity(self.model) if query else self.model.sensitivity, e.nano)
+        sensitivity = self.model.sensitivity if query is None else known_query(query).sensitivity(self.model)
+        return sd_of(sensitivity, require_epsilon(e).nano)
 
     def fair_coins(self, number: int) -> Mask:
-        """So many of them."""
+        """Throw this many fair coins."""
         return self.noise.bernoulli(EVEN, (number,))
 
     def noisy(self, question: Question, scale: Fraction, truth: Callable[[], Ints]) -> Ints:
         """True values plus independent noise of one scale."""
-        return self.answer(question, lambda: truth() + self.noise.laplace(scale, question.draws))
+        return self.answer(question, lambda: _added(truth(), self.noise.laplace(scale, question.draws)))
 
     def noisy_each(self, question: Question, levels: Levels, truth: Callable[[], Ints]) -> Ints:
         """True values plus independent noise, the scale of each bought by its own charge."""
-        return self.answer(question, lambda: truth() + self.noise.laplace_each(*levels))
+        return self.answer(question, lambda: _added(truth(), self.noise.laplace_each(*levels)))
+
+
+def _added(truth: Ints, noise: Ints) -> Ints:
+    """Their sum, in the memory of the noise; the true values are wiped out where they are a copy.
+
+    Memory that is given back is handed out again as it is. An array that a mechanism forgets to fill would hold what
+    the kernel had left in it: with the noise of an answer, the answer is an exact count.
+    """
+    noise += truth
+    if truth.flags.owndata and truth.flags.writeable:
+        truth.fill(0)
+    return noise
+
+
+def _who_runs() -> tuple[int, int]:
+    """The process and the thread that this is called in."""
+    return os.getpid(), threading.get_ident()
 
 
 def require_accounted(model: PrivacyModel, snapshot: Snapshot) -> None:

@@ -1,8 +1,7 @@
 """The door of a curator: what a mechanism holds, so that a slip of its author cannot spend what nobody has.
 
-Through it the questions of the curator can be asked. The law, the ledger, the turn of the units and what is saved stay
-behind it. Where the line is: whoever uses a name that begins with an underscore, ``vars``, ``gc`` or a patch of the
-kernel's own classes has left what this package promises (docs/guarantees.md).
+Through it the questions of the curator can be asked. The ledger, the turn of the units and what is saved stay behind
+it. docs/guarantees.md says where the promise ends: at names that begin with an underscore, reflection and patches.
 """
 
 from __future__ import annotations

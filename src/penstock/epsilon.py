@@ -42,13 +42,17 @@ class Epsilon:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a budget cannot be changed; compute a new one.")
 
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a budget cannot be changed; compute a new one.")
+
     @staticmethod
     def of_nano(nano: int) -> Epsilon:
         """The budget of ``nano`` nano-epsilon."""
-        if nano < 0:
+        whole = operator.index(nano)
+        if whole < 0:
             raise BadInput("a budget cannot be negative; compare before subtracting.")
         made = object.__new__(Epsilon)
-        object.__setattr__(made, "nano", operator.index(nano))
+        object.__setattr__(made, "nano", whole)
         return made
 
     def __reduce__(self) -> tuple[Callable[[int], Epsilon], tuple[int]]:
@@ -122,7 +126,7 @@ def as_fraction(value: Number) -> Fraction:
     if isinstance(value, bool):
         raise BadInput(f"a number is needed here; got {value}.")
     if isinstance(value, (int, Fraction)):
-        return Fraction(value)
+        return Fraction(operator.index(value.numerator), operator.index(value.denominator))
     try:
         number = Decimal(str(value))
     except InvalidOperation:

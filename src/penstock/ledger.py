@@ -91,7 +91,7 @@ class Ledger(Uncopied):
         if self.sequence:
             raise BadInput("envelopes are capped before the first charge; call cap() in begin().")
         for envelope, limit in envelopes.items():
-            self._caps[known(envelope)] = (self.model.meter(), require_epsilon(limit).nano)
+            self._caps[require_envelope(envelope)] = (self.model.meter(), require_epsilon(limit).nano)
 
     def check(self, t: int, present: Sequence[str] | None) -> None:
         """Refuse what ``advance`` would refuse, and change nothing."""
@@ -116,7 +116,7 @@ class Ledger(Uncopied):
         if self._over:
             return False
         reading = self._spans[span].envelope if span is not None else None
-        total = sum(require_epsilon(e).nano for name, e in envelopes.items() if known(name))
+        total = sum(require_epsilon(e).nano for name, e in envelopes.items() if require_envelope(name))
         if _read(self._meter, span) + total > self._limit:
             return False
         for name, (meter, limit) in self._caps.items():
@@ -129,7 +129,7 @@ class Ledger(Uncopied):
     def remaining(self, envelope: str | None = None) -> Epsilon:
         """What can still be spent at the current unit, in all or from one envelope."""
         left = 0 if self._over else self._limit - self._meter.total
-        if envelope is not None and known(envelope) in self._caps:
+        if envelope is not None and require_envelope(envelope) in self._caps:
             meter, limit = self._caps[envelope]
             left = min(left, limit - meter.total)
         return Epsilon.of_nano(left)
@@ -176,7 +176,7 @@ class Ledger(Uncopied):
     def open(self, e: Epsilon, envelope: str) -> Span:
         """Start a span charge at the current unit, or refuse."""
         self._require(require_epsilon(e), envelope, e)
-        span = Span(self.t, None, e, known(envelope), self.sequence)
+        span = Span(self.t, None, e, require_envelope(envelope), self.sequence)
         for meter in self._meters(envelope):
             meter.open(span.key, e.nano)
         self._spans[span.key] = span
@@ -263,7 +263,7 @@ class Ledger(Uncopied):
             self._journal(charge)
 
     def _require(self, e: Epsilon, envelope: str, within: Epsilon) -> None:
-        capped = self._caps.get(known(envelope))
+        capped = self._caps.get(require_envelope(envelope))
         fits = not self._over and self._meter.total + e.nano <= self._limit
         if not fits or (capped and capped[0].total + within.nano > capped[1]):
             raise self.refusal(e.nano, envelope)
@@ -288,8 +288,8 @@ def _read(meter: Meter, span: int | None) -> int:
     return meter.total if span is None else meter.if_touched(span)
 
 
-def known(envelope: str) -> str:
-    """Refuse a misspelt envelope."""
+def require_envelope(envelope: str) -> str:
+    """Refuse a misspelt envelope, and what merely looks like one."""
     if type(envelope) is not str or envelope not in ENVELOPES:
         raise BadInput(f"an envelope is one of {', '.join(ENVELOPES)}; got {envelope!r}.")
     return envelope

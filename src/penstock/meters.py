@@ -142,8 +142,8 @@ class PresenceMeter:
 
     def add(self, nano: int) -> None:
         """A point charge on everybody present."""
+        self.total += nano if len(self._here) else 0  # first: if the rest is interrupted, too much is booked
         self._paid[self._here, self._slot[self._here]] += nano
-        self.total += nano if len(self._here) else 0
 
     def open(self, key: int, nano: int) -> None:
         """A span charge on everybody who is present when it reads."""

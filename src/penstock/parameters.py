@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import operator
 from collections.abc import Iterable
 from dataclasses import fields
 from fractions import Fraction
@@ -117,16 +118,23 @@ def require_exactly(kind: type[T], value: T) -> T:
 
 def at_least_one(name: str, value: object) -> int:
     """The whole number of 1 or more that ``value`` is, as Python's own, or a refusal."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+    whole = _as_whole(value)
+    if whole is None or whole < 1:
         raise BadInput(f"{name} must be a whole number of 1 or more; got {value!r}.")
-    return int(value)
+    return whole
 
 
 def from_one_to(name: str, value: object, most: int) -> int:
     """The whole number from 1 to a public bound that ``value`` is, as Python's own, or a refusal."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value <= most:
+    whole = _as_whole(value)
+    if whole is None or not 1 <= whole <= most:
         raise BadInput(f"{name} must be a whole number from 1 to {most}; got {value!r}.")
-    return int(value)
+    return whole
+
+
+def _as_whole(value: object) -> int | None:
+    """The value as Python's own whole number, so that it is compared as what it will be used as; None if it is none."""
+    return operator.index(value) if isinstance(value, (int, np.integer)) and not isinstance(value, bool) else None
 
 
 def above(name: str, value: Number, low: int) -> None:

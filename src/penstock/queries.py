@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from penstock.errors import BadInput
 from penstock.models import PrivacyModel
 from penstock.types import LARGEST_COUNT, Ints
+from penstock.uncopied import Unchanging
 
 LARGEST_SUM = 2**62
 LARGEST_REFERENCE = 2**60
@@ -27,7 +28,7 @@ AT_ONCE = 2**16  # numbers to compute with, so that many references need no more
 Bins = NDArray[np.intp]
 
 
-class Query(ABC):
+class Query(Unchanging, ABC):
     """A vector of whole numbers per snapshot that one record moves by at most one, in L1. All but its value is public.
 
     A query states a sensitivity, so queries are written in the kernel, in this file and in ``penstock.points``, and
@@ -226,7 +227,7 @@ def as_bins(bins: ArrayLike | None, width: int) -> Bins | None:
     """The numbers of the chosen bins, given as numbers or as a mask; None means all."""
     if bins is None:
         return None
-    chosen = np.asarray(bins)
+    chosen = np.array(bins)
     if chosen.shape == (0,):
         return np.empty(0, np.intp)
     if chosen.dtype == np.bool_ and chosen.shape == (width,):
@@ -237,7 +238,7 @@ def as_bins(bins: ArrayLike | None, width: int) -> Bins | None:
     seen[chosen] = True
     if np.count_nonzero(seen) < len(chosen):
         raise BadInput("a bin is chosen twice; ask about each bin once.")
-    return chosen.astype(np.intp)
+    return chosen.astype(np.intp, copy=False)
 
 
 def place_among(chosen: Bins | None, width: int) -> Ints:

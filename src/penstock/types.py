@@ -60,6 +60,9 @@ class Snapshot(Uncopied):
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a snapshot cannot be changed; make a new one.")
 
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a snapshot cannot be changed; make a new one.")
+
     def __repr__(self) -> str:
         return f"Snapshot(t={self.t}, bins={self.bins}, sealed)"
 

@@ -1,8 +1,8 @@
-"""The base of everything that must stay single: it can be neither copied nor pickled."""
+"""How objects that the kernel goes by answer ``copy`` and ``pickle``."""
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import NoReturn, Self
 
 from penstock.errors import Sealed
 
@@ -15,3 +15,15 @@ class Uncopied:
     def __reduce__(self) -> NoReturn:
         """``copy.copy``, ``copy.deepcopy`` and ``pickle`` all come by here."""
         raise Sealed(f"a {type(self).__name__} cannot be copied or pickled; use the one there is, or make a new one.")
+
+
+class Unchanging:
+    """An object that never changes, and so is its own copy. Nobody can make one past the checks of its constructor."""
+
+    __slots__ = ()
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self

@@ -24,6 +24,7 @@ from penstock.histograms.base import Shape
 from penstock.histograms.catalogue import histogram_of, require_shape, shape_of, titled
 from penstock.models import PrivacyModel
 from penstock.parameters import hints_of, of_kind, plain
+from penstock.primitives.outwards import round_outwards
 from penstock.primitives.pool import Pool
 from penstock.proofs import PROVED, proof_of
 from penstock.queries import LARGEST_REFERENCE, Distance, GroupDistances
@@ -35,6 +36,10 @@ class State(NamedTuple):
 
     public: bytes
     sealed: bytes
+
+
+# Whoever overrides one of these holds a snapshot that no ledger has claimed, or the curator behind the door.
+THE_LOOPS_OWN = {"start", "step", "pass_over", "save", "load"}
 
 
 @runtime_checkable
@@ -68,6 +73,12 @@ class Mechanism(ABC):
     _curator: Curator = field(init=False, repr=False, compare=False)  # the whole of it, for the loop
     domain: Shape = field(init=False, repr=False, compare=False)
     last: Release = field(init=False, repr=False, compare=False)
+
+    def __init_subclass__(cls) -> None:
+        for name in THE_LOOPS_OWN & vars(cls).keys():
+            raise BadInput(
+                f"{cls.__name__} defines {name}, by which the loop drives a mechanism; write begin and decide."
+            )
 
     def __post_init__(self) -> None:
         name, model = type(self).__name__, type(self.model)
@@ -171,7 +182,7 @@ class Mechanism(ABC):
         whole, bins = np.asarray(values, np.int64), self.curator.bins
         kinds = np.full(bins, kind.value if isinstance(kind, Kind) else kind, np.int8)  # of an enum numpy loses Ctrl-C
         spread = np.full(bins, noise_sd, np.float64)
-        low, high = (None, None) if interval is None else _around(whole, *interval)
+        low, high = (None, None) if interval is None else round_outwards(whole, *interval)
         return Release(snapshot.t, whole, kinds, spread, self.curator.charged(), low=low, high=high)
 
     def moved(self, snapshot: Snapshot, e: Epsilon, labels: Ints) -> Floats:
@@ -289,11 +300,3 @@ class Mechanism(ABC):
 def some(bins: Mask | None) -> Mask | None:
     """The bins that are meant, or None if they are all."""
     return None if bins is None or bins.all() else bins
-
-
-def _around(values: Ints, low: Floats, high: Floats) -> tuple[Ints, Ints]:
-    """The whole numbers between which counts and values lie; an end that is not a number lies far away."""
-    most = LARGEST_REFERENCE
-    lowest = np.floor(np.fmin(np.fmax(low, -most), most)).astype(np.int64)
-    highest = np.ceil(np.fmax(np.fmin(high, most), -most)).astype(np.int64)
-    return np.minimum(lowest, values), np.maximum(highest, values)

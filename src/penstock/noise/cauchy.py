@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from penstock.epsilon import Epsilon
+from penstock.epsilon import Epsilon, require_epsilon
 from penstock.types import Mask
 
 Bounds = tuple[Fraction, Fraction]
@@ -47,7 +47,7 @@ def calibrated(e: Epsilon) -> Calibration:
     down.
     """
     with localcontext(Context(prec=DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)):
-        whole = min(Decimal(e.nano).scaleb(-9), MOST)
+        whole = min(Decimal(require_epsilon(e).nano).scaleb(-9), MOST)
         rate = max(whole / 2, (2 * _cosh(whole) - 1).ln()).quantize(Decimal("1e-18"), ROUND_FLOOR)
         square = 2 * min(_cosh(whole) - 1, rate.exp() * (_cosh(whole) - _cosh(rate)))
         shift = square.sqrt() * (1 - Decimal("1e-20"))

@@ -112,7 +112,7 @@ class SecureNoise:
             rows = min(BLOCK_COINS // row, size - start)
             self._tile(scale, row, rows)
             coins = self._throw(rows * row, lambda i: _coin_digits(scale, row, i % row))
-            drawn[start : start + rows] = _decoded(coins, row)
+            _decode(coins, row, drawn[start : start + rows])
         return drawn
 
     def cube(self, scale: Fraction, size: int) -> Ints:
@@ -124,7 +124,8 @@ class SecureNoise:
             reach = sum(self._geometric(scale, size + 1).tolist())
             places = self._below([2 * (reach + i) for i in range(1, size + 1)])
             if max(places) <= 2 * reach:
-                cube: Ints = np.array(places, np.int64) - reach
+                cube: Ints = np.array(places, np.int64)
+                cube -= reach
                 return cube
 
     def laplace_each(self, scales: Sequence[Fraction], which: NDArray[np.intp]) -> Ints:
@@ -139,7 +140,7 @@ class SecureNoise:
             def place(i: int, block: NDArray[np.intp] = block) -> digits.Digits:
                 return _coin_digits(scales[block[i // row]], row, i % row)
 
-            drawn[start : start + len(block)] = _decoded(self._throw(len(block) * row, place), row)
+            _decode(self._throw(len(block) * row, place), row, drawn[start : start + len(block)])
         return drawn
 
     def bernoulli(self, chance: Fraction, shape: tuple[int, ...]) -> Mask:
@@ -163,7 +164,7 @@ class SecureNoise:
         for start in range(0, len(steps), BLOCK_COINS // STEP_PLACES):
             block = np.asarray(steps[start : start + BLOCK_COINS // STEP_PLACES], np.int64)
             coins = len(block) * STEP_PLACES
-            table = _place_floors(rate.numerator, rate.denominator, self.word_bits)
+            table = _place_floors(int(rate.numerator), int(rate.denominator), self.word_bits)
             self._own.floors[:coins].reshape(-1, STEP_PLACES)[:] = table
             heads = self._throw(coins, lambda i: digits.of_exp(rate * 2 ** (i % STEP_PLACES)))
             needed = (block[:, np.newaxis] >> places) & 1 == 1
@@ -208,7 +209,7 @@ class SecureNoise:
         self._own.tiled = (scale, rows)
 
     def _row(self, scale: Fraction, row: int) -> Words:
-        return _row_floors(scale.numerator, scale.denominator, row, self.word_bits)
+        return _row_floors(int(scale.numerator), int(scale.denominator), row, self.word_bits)
 
     def _throw(self, coins: int, further: Callable[[int], digits.Digits]) -> Mask:
         """Coins 0 .. coins-1, whose first digits lie in ``floors``; ``further(i)`` gives all digits of coin i."""
@@ -232,11 +233,14 @@ class SecureNoise:
                 return word < floor
 
 
-def _decoded(coins: Mask, row: int) -> Ints:
-    """Rows of coins as numbers, without a branch: 0 if the zero coin fell, else sign * (1 + places)."""
+def _decode(coins: Mask, row: int, drawn: Ints) -> None:
+    """Read rows of coins as numbers, without a branch: 0 if the zero coin fell, else sign * (1 + places).
+
+    They are written where they are needed, and nowhere else: memory that is given back is handed out as it is.
+    """
     packed = np.packbits(coins, bitorder="little").view(_PACKED[row])
     factor = _FACTORS.take((packed & packed.dtype.type(3)).astype(np.intp))
-    size: Ints = (packed >> packed.dtype.type(2)).astype(np.int64)
-    size += 1
-    size *= factor
-    return size
+    drawn[:] = np.right_shift(packed, packed.dtype.type(2), out=packed)
+    drawn += 1
+    drawn *= factor
+    packed.fill(0)

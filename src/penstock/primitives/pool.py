@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from penstock.desk import Desk, Handle, Levels, Question, scale_of
+from penstock.desk import Desk, Handle, Levels, Question, scale_of, spendable
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BudgetExceeded
 from penstock.parameters import at_least_one
@@ -60,7 +60,7 @@ class Pool(Handle):
 
     def absorb(self, snapshot: Snapshot, e: Epsilon, bins: ArrayLike | None = None) -> None:
         """Let the current counts of ``bins`` in, for ``e``."""
-        scale_of(self._desk.model.sensitivity, (e / self._reads).nano)  # refused now rather than when it is read
+        scale_of(self._desk.model.sensitivity, (spendable(e) / self._reads).nano)  # refused now, not when it is read
         counts = self._desk.counts(snapshot)
         chosen = self._chosen(bins)
         if (self._size[chosen] >= LARGEST_SIZE).any():
@@ -82,17 +82,19 @@ class Pool(Handle):
         nano = self._least[chosen] // self._reads
         levels = Levels.of(self._desk.model.sensitivity, nano)
         self._reads_left[chosen] -= 1
-        last = self._reads_left[chosen] == 0
+        last = self._reads_left[chosen] <= 0
         question = Question("settle", None, len(chosen), chosen, (self._number, last), hides=True)
-        drawn = self._desk.noisy_each(question, levels, lambda: self._sums[chosen])
-        self._empty(chosen[last])
-        return drawn
+        try:
+            return self._desk.noisy_each(question, levels, lambda: self._sums[chosen])
+        finally:  # whatever happened: what was read for the last time cannot be read again
+            self._empty(chosen[last])
 
     def purse(self, bins: ArrayLike | None = None) -> Purse:
         """A purse to ask about the sums of ``bins``, at no further cost: it holds what the cheapest member has paid.
 
         Asking empties nothing, and nothing can be settled after it: drop the bins. What was asked for stays used up.
         """
+        self._desk.require_thread()
         chosen = self._chosen(bins)
         self._require_held(chosen)
         if self._reads > 1 or not len(chosen):
@@ -126,6 +128,7 @@ class Pool(Handle):
 
     def drop(self, bins: ArrayLike | None = None) -> None:
         """Empty ``bins``, read or unread."""
+        self._desk.require_thread()
         chosen = self._chosen(bins)
         self._tell_nothing("drop", chosen)
         self._empty(chosen)

@@ -61,15 +61,15 @@ class Purse(Uncopied):
 
     def __call__(self, e: Epsilon, labels: ArrayLike | None = None) -> Ints:
         """The noisy sum of each group of cells, for ``e``; ``labels`` gives the group of each, None: all are alone."""
+        groups = None if labels is None else self._groups(labels)
         if spendable(e).nano > self._left:
             raise BudgetExceeded(f"a histogram method asked for {e} of the {self.remaining} it has left; divide less.")
-        groups = None if labels is None else self._groups(labels)
         self._left -= e.nano
         return self._answer(e, groups)
 
     def _groups(self, labels: ArrayLike) -> Ints:
         """Labels, refused before anything is paid for; there are no more groups than cells."""
-        groups = np.asarray(labels)
+        groups = np.array(labels)
         shaped = groups.shape == (self._size,) and groups.dtype.kind == "i"
         if not shaped or groups.min(initial=0) < -1 or groups.max(initial=0) >= self._size:
             raise BadInput(f"labels must give each of {self._size} cells the number of its group, or -1 for none.")

@@ -24,6 +24,7 @@ from penstock.errors import BadInput
 from penstock.parameters import at_least_one, require_exactly
 from penstock.queries import Query, known_query
 from penstock.types import Ints, Snapshot
+from penstock.uncopied import Unchanging
 
 DIGITS = 10**30
 
@@ -37,7 +38,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentPlan:
+class SegmentPlan(Unchanging):
     """How a segment spends: ``c`` yeses, ``u`` on the threshold, ``v`` on each comparison."""
 
     c: int
@@ -121,14 +122,15 @@ class Segment(Handle):
 
     def can_ask(self, then: Epsilon) -> bool:
         """Whether a comparison could be paid now, with ``then`` for the release a yes leads to. Public."""
-        if self._plan is None or self._left == 0:
+        if self._plan is None or self._left <= 0:
             return False
         decide = self._plan.v if self.running else self._plan.first
         return self._desk.ledger.can(self._span, decide=decide, publish=then)
 
     def above(self, snapshot: Snapshot, query: Query, threshold: int, then: Epsilon) -> Verdict:
         """Compare the query (one number) with ``threshold``, keeping ``then`` free for the release a yes leads to."""
-        if self._plan is None or self._left == 0:
+        known_query(query)
+        if self._plan is None or self._left <= 0:
             raise BadInput("the run of this segment is over; renew it with a plan.")
         counts, whole = self._desk.counts(snapshot), as_whole(threshold)
         plan, v, ledger = self._plan, self._plan.v, self._desk.ledger
@@ -158,7 +160,7 @@ class Segment(Handle):
 
     def _fixed_sensitivity(self, query: Query) -> int:
         """The query's sensitivity, which is that of the query that opened the run: rho was drawn for it."""
-        if known_query(query).size(None, self._desk.bins) != 1:
+        if query.size(None, self._desk.bins) != 1:
             raise BadInput("a segment compares one number with the threshold; ask for a single number.")
         sensitivity = query.sensitivity(self._desk.model)
         if self.running and sensitivity != self._sensitivity:
@@ -168,7 +170,7 @@ class Segment(Handle):
 
     def _counted_down(self) -> Verdict:
         self._left -= 1
-        if self._left == 0:
+        if self._left <= 0:
             self._retire()
         return Verdict.ABOVE
 

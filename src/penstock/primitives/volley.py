@@ -27,10 +27,11 @@ from penstock.noise import cube_sd
 from penstock.noise.base import LARGEST_CUBE, LARGEST_CUBE_SCALE, NARROWEST
 from penstock.parameters import from_one_to, require_exactly
 from penstock.types import Ints, Snapshot
+from penstock.uncopied import Unchanging
 
 
 @dataclass(frozen=True, slots=True)
-class VolleyPlan:
+class VolleyPlan(Unchanging):
     """So many readings for ``e``, all of them together."""
 
     size: int
@@ -82,10 +83,12 @@ class Volley(Handle):
 
     def buys(self, plan: VolleyPlan) -> float:
         """The standard deviation of the noise of each reading of such a volley. Public."""
+        require_exactly(VolleyPlan, plan)
         return cube_sd(scale_of(self._desk.model.sensitivity, plan.e.nano), plan.size)
 
     def fits(self, plan: VolleyPlan) -> bool:
         """Whether there can be such a volley: of noise that is no wider than numbers are, nor next to none. Public."""
+        require_exactly(VolleyPlan, plan)
         scale = Fraction(self._desk.model.sensitivity * NANO, plan.e.nano)
         return plan.size <= NARROWEST * scale and scale <= LARGEST_CUBE_SCALE
 
@@ -93,7 +96,7 @@ class Volley(Handle):
         """Plan the next volley."""
         if self.running:
             raise BadInput("a volley is renewed when it is over, or was given up; look at running first.")
-        if not self.fits(require_exactly(VolleyPlan, plan)):
+        if not self.fits(plan):
             raise BadInput(
                 "the noise of a volley would be too narrow for its size, or too wide for 64 bits; look at fits first."
             )
