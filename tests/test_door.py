@@ -232,6 +232,7 @@ def test_handles_are_saved_and_loaded_by_the_curator_alone(target: str, name: st
 FOOLED = {
     "a second curator": again,
     "a second curator for a list of people": attended_again,
+    "a second curator for the same once more": lambda m, s: Curator(m.model, 1).begin_unit(s.anew()),
     "a second thread": in_a_thread,
     "a negative amount for a yes": lambda m, s: m.segment.above(s, Distance([0]), 5, Negative()),
     "can with a negative amount": lambda m, s: m.segment.can_ask(Negative()),

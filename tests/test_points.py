@@ -295,3 +295,15 @@ def test_labels_of_other_cells_are_refused_for_nothing() -> None:
     with pytest.raises(BadInput):
         curator.ask(points([1] * SIZE), CellSums(CELLS, [0, 0, 1]), E)
     assert not curator.charged()
+
+
+def test_points_can_be_published_again_by_whoever_holds_them() -> None:
+    """Each publication gets a set of its own, which nobody else can open any more."""
+    points = Points([1.0, 2.0, 3.0], f"0..{CELLS}/1", size_is_public=True)
+    first, second = points.anew(), points.anew()
+    for each in (first, second):
+        curator = Curator(law(), 3, noise=ScriptedNoise())
+        curator.begin_unit(each)
+        with pytest.raises(BadInput, match="opened already"):
+            each.anew()
+    assert points.anew().grid == points.grid

@@ -43,6 +43,8 @@ class Points(Snapshot):
 
     __slots__ = ("grid",)
 
+    _further = ("grid",)
+
     grid: Grid
 
     def __init__(self, values: ArrayLike, grid: Grid | str, *, size_is_public: bool = False, label: str = "") -> None:

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,8 @@ class Snapshot(Uncopied):
 
     __slots__ = ("__weakref__", "_claim", "_counts", "bins", "label", "present", "t")
 
+    _further: ClassVar[tuple[str, ...]] = ()  # what a kind of snapshot holds besides
+
     t: int
     bins: int
     label: str
@@ -53,9 +55,20 @@ class Snapshot(Uncopied):
 
     def attended(self, present: Iterable[str]) -> Snapshot:
         """The same snapshot with a list of the users present in it, still sealed. Refused once it was opened."""
-        if self._claim is not None:
-            raise BadInput("this snapshot was opened already; say who is present before it is published.")
+        self._require_unopened()
         return Snapshot(self.t, self._counts, present, self.label)
+
+    def anew(self) -> Self:
+        """The same snapshot for another ledger, still sealed. Refused once it was opened, so that no mechanism can."""
+        self._require_unopened()
+        made = object.__new__(type(self))
+        for name in ("t", "bins", "label", "present", "_counts", "_claim", *self._further):
+            object.__setattr__(made, name, getattr(self, name))
+        return made
+
+    def _require_unopened(self) -> None:
+        if self._claim is not None:
+            raise BadInput("this snapshot was opened already; make a new one from the counts.")
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a snapshot cannot be changed; make a new one.")

@@ -38,7 +38,7 @@ class State(NamedTuple):
     sealed: bytes
 
 
-# Whoever overrides one of these holds a snapshot that no ledger has claimed, or the curator behind the door.
+# An override would hold a snapshot that no ledger has claimed, or the curator behind the door.
 THE_LOOPS_OWN = {"start", "step", "pass_over", "save", "load"}
 
 
@@ -216,9 +216,7 @@ class Mechanism(ABC):
     def start(self, curator: Curator) -> Self:
         """Take a curator, from which all later answers come. Until a first release the last one is all zeros."""
         if curator.model != self.model:
-            raise BadInput(
-                f"the curator enforces {curator.model}, the mechanism plans for {self.model}; they must agree."
-            )
+            raise BadInput(f"the curator enforces {curator.model} and not {self.model}; they must agree.")
         self.domain = self.shape or (curator.bins,)
         require_shape(self.domain, curator.bins)
         self._curator = curator

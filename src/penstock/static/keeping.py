@@ -90,7 +90,7 @@ class Keeper(Scribe):
             self.store.intend([Intent(self._account, UNIT, ONCE, curator.ledger.remaining_next(), self._account.link)])
         self._drawn = UNIT
         try:
-            release = self._publication.released(curator, points)
+            release = self._publication.released(curator, points.anew())
         except Exception:
             self._drawn = UNIT if curator.charged() else 0
             raise

@@ -28,4 +28,4 @@ def publish(
         raise BadInput(f"the points lie on {points.grid}, and the model is about {law.grid}; they must agree.")
     law = law.on(points.grid)
     publication.names(points.grid, points.bins)  # what does not fit is refused before anything is set aside
-    return publication.released(Curator(law, points.bins, noise=noise, population=population), points)
+    return publication.released(Curator(law, points.bins, noise=noise, population=population), points.anew())
