@@ -31,6 +31,7 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
             name TEXT PRIMARY KEY, nano INTEGER NOT NULL, link BLOB NOT NULL) STRICT, WITHOUT ROWID""",
         """ALTER TABLE streams ADD COLUMN population TEXT REFERENCES populations""",
     ),
+    (),  # the same tables, whose intents have links that take in the number of the stream: see migration.py
 )
 LATEST = len(VERSIONS)
 

@@ -16,6 +16,7 @@ from penstock.noise import Noise
 from penstock.proofs import fingerprint
 from penstock.store.account import Intent, Pending
 from penstock.store.archive import Declaration
+from penstock.store.soundness import recheck
 from penstock.store.store import Admission, Store
 from penstock.types import Cause, Published, Release
 
@@ -109,7 +110,7 @@ class Scribe(ABC):
     # ---- taking up work ---------------------------------------------------------------------------------------------
 
     def _begin(self, adopt: int | None) -> None:
-        self.store.recheck(self._account)
+        recheck(self.store, self._account)
         if adopt is not None:
             until = self.store.adoptable(self._account, adopt)
             self._resume()
