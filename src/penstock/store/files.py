@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import os
@@ -11,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from penstock.disk import sync_folder, take_lock, write_all
 from penstock.errors import KeyMissing, StoreDamaged, StoreError, StoreInUse, StoreRolledBack
-from penstock.locking import take_lock
 from penstock.sealing import KEY_BYTES, new_key
 from penstock.store.faults import plainly
 
@@ -83,15 +82,6 @@ def write_durably(path: Path, text: str) -> None:
     sync_folder(path.parent)
 
 
-def write_all(handle: int, data: bytes, at: int = 0) -> None:
-    """Write to a place in a file, again until all of it is written: the system may take less than it is given."""
-    while data:
-        taken = os.pwrite(handle, data, at)
-        if not taken:
-            raise OSError(errno.EIO, "nothing was written")
-        data, at = data[taken:], at + taken
-
-
 def require_one_name(path: Path) -> None:
     """Refuse a database that has a second name (a hard link): what undoes a torn transaction is known by the first."""
     with plainly(path):
@@ -101,15 +91,6 @@ def require_one_name(path: Path) -> None:
             f"the store {path} has another name (a hard link), which is no copy and can spoil both; delete the other"
             ' name, and make copies with "penstock backup".'
         )
-
-
-def sync_folder(folder: Path) -> None:
-    """Make names in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 class Head(NamedTuple):
