@@ -35,12 +35,15 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
 )
 LATEST = len(VERSIONS)
 
+# What a connection is told so that a commit that returns has reached the disk.
+DURABLE = ("synchronous = FULL",)
+
 
 def connect(path: str, *, mode: str) -> sqlite3.Connection:
     """A connection whose commits have reached the disk when they return."""
     connection = sqlite3.connect(f"{path}?mode={mode}", uri=True, isolation_level=None, timeout=5)
     try:
-        for setting in ("synchronous = FULL", "secure_delete = ON", "foreign_keys = ON"):
+        for setting in (*DURABLE, "secure_delete = ON", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {setting}")
     except BaseException:
         connection.close()

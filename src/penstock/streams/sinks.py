@@ -96,14 +96,14 @@ class FileSink:
         try:
             # without a buffer, so that what cannot be written is told at once
             self._file: IO[bytes] = path.open("r+b" if path.exists() else "x+b", buffering=0)
+            try:
+                require_alone(self._file, path, path)
+                self._continue()
+            except BaseException:
+                self._file.close()
+                raise
         except OSError as fault:
             raise unwritable(self._path, fault) from None
-        try:
-            require_alone(self._file, path, path)
-            self._continue()
-        except BaseException:
-            self._file.close()
-            raise
 
     def _continue(self) -> None:
         """Find the last whole row, and only then cut off what comes after it."""
