@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -270,7 +270,7 @@ def test_what_is_left_of_a_store_that_was_never_finished_is_used(path: Path) -> 
 
 
 @pytest.fixture
-def stingy(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def stingy(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A system that takes fewer bytes than it is given, as it may."""
     write, taken = os.pwrite, list[int]()
 

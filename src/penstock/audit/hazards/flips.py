@@ -61,7 +61,7 @@ def _subject(folder: Path, mechanism: str, killed: bool) -> Trial:
     return trial
 
 
-def _choose(data: bytes, rng: np.random.Generator) -> int:
+def _choose(data: bytes | bytearray, rng: np.random.Generator) -> int:
     """A byte that is used, in a header or anywhere."""
     if rng.random() < 0.5:
         used = [at for at, byte in enumerate(data) if byte]

@@ -24,7 +24,7 @@ from penstock import catalogue
 from penstock.audit.recounted import recount_one_by_one
 from penstock.charges import Fact
 from penstock.errors import CheckFailed, PenstockError
-from penstock.models import WEvent
+from penstock.models import PrivacyModel, WEvent
 from penstock.publisher import Publisher
 from penstock.store import Archive, Store
 from penstock.store.record import unpack
@@ -32,8 +32,8 @@ from penstock.store.verify import verify, verify_file
 from penstock.streams import Calendar, write
 from penstock.types import Cause, Snapshot
 
-BINS = ("a", "b", "c", "d")
-LAW = WEvent(epsilon=1, w=6)
+BINS: tuple[str, ...] = ("a", "b", "c", "d")
+LAW: PrivacyModel = WEvent(epsilon=1, w=6)
 STREAM = "stream"
 DATABASE = "s.db"
 OUTPUT = "out.csv"
