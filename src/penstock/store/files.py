@@ -137,8 +137,8 @@ class HeadFile:
             raise StoreDamaged(f"{self.path} is there and is not a head file; name another one with --head.")
         if lines:
             raise StoreRolledBack(
-                f"the head file {self.path} belongs to a store that is gone, or lies elsewhere; put that back, name another"
-                " head file with --head, or move this one away if the new store is about other people."
+                f"the head file {self.path} belongs to a store that is gone, or lies elsewhere; put that back, name"
+                " another head file with --head, or move this one away if the new store is about other people."
             )
         if first[2:] != [name_mark(str(database))]:
             raise StoreError(
