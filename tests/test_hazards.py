@@ -54,6 +54,7 @@ arm, shim.arm = shim.arm, lambda folder, calls, *rest: arm(folder, ["pwrite"], *
 """
 PLANTED = {
     "a damaged file that is written to": ("flips", "holding.require_sound = lambda archive: None"),
+    "a lost unit that costs nothing": ("flips", "ledger.Ledger.lose = lambda *_: None"),
     "a writer that trusts its lock": ("rivals", "holding.Holding._is_unchanged = lambda *_: True"),
     "a key that is cut short": ("calls", SHORT_WRITES),
     "a database that is not durable": ("cuts", "schema.DURABLE = ('synchronous = OFF',)"),
@@ -64,6 +65,7 @@ PLANTED = {
 }
 HARMFUL = """
 import os
+from penstock import ledger
 from penstock.audit.hazards import cuts, faults, flips, rivals, shim
 from penstock.audit.hazards.__main__ import try_hazard
 from penstock.errors import CheckFailed

@@ -163,6 +163,17 @@ def test_a_store_with_two_names_is_refused(path: Path, door: type[Archive]) -> N
     door(path).close()
 
 
+def test_a_store_on_a_disk_that_cannot_lock_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    publish(path, 1)
+    monkeypatch.setattr("fcntl.flock", fail)
+    with pytest.raises(ps.StoreError, match="No locks available") as refused:
+        publish(path, 2)
+    assert not isinstance(refused.value, StoreInUse)  # no other process is to blame
+
+
 # ---- an intent beside a release --------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,12 +22,12 @@ import numpy as np
 
 from penstock import catalogue
 from penstock.audit.recounted import recount_one_by_one
-from penstock.charges import Fact
+from penstock.charges import Point, Span
 from penstock.errors import CheckFailed, PenstockError
 from penstock.models import PrivacyModel, WEvent
 from penstock.publisher import Publisher
 from penstock.store import Archive, Store
-from penstock.store.record import unpack
+from penstock.store.record import Entry, unpack
 from penstock.store.verify import verify, verify_file
 from penstock.streams import Calendar, write
 from penstock.types import Cause, Snapshot
@@ -149,12 +149,15 @@ class Trial:
 
     def examine(self) -> None:
         """Compare the store and the output with what was noted."""
-        links, facts, causes = self._reread()
+        links, entries = self._reread()
+        facts = [fact for entry in entries for fact in entry.facts]
         doubles = [t for t, count in self.drawn.items() if count > 1]
         require(not doubles, f"t={doubles} was drawn twice")
         require(max(self.drawn, default=0) <= len(links), "a unit was drawn, and the store knows nothing of it")
-        decided = {t for t, cause in enumerate(causes, start=1) if cause is Cause.DECIDED}
+        decided = {entry.t for entry in entries if entry.cause is Cause.DECIDED}
         require(decided <= self.drawn.keys(), "a release was never drawn")
+        lost = [entry.t for entry in entries if entry.cause is Cause.LOST]
+        require(all(_is_spent(entries[:t]) for t in lost), "a unit was lost, and its charge is not spent")
         require(all(links[t - 1] == link for t, link in self.shown.items()), "a release that was shown has changed")
         require(recount_one_by_one(facts, LAW) <= LAW.epsilon, "a window is overspent")
         with Archive(self.store, head=self.folder / HEAD) as archive:
@@ -164,20 +167,28 @@ class Trial:
         written = [(int(row[1]), row[-1]) for row in rows]
         require(written == list(enumerate(links, start=1)), "what was written is not what is stored")
 
-    def _reread(self) -> tuple[list[str], list[Fact], list[Cause]]:
-        """The chain, followed with nothing of the store's own code: links, charges and causes."""
+    def _reread(self) -> tuple[list[str], list[Entry]]:
+        """The chain, followed with nothing of the store's own code: its links, and what its records say."""
         with closing(sqlite3.connect(self.store)) as connection:
             (link,) = connection.execute("SELECT link FROM streams").fetchone()
             rows = connection.execute("SELECT t, link, body FROM releases ORDER BY t").fetchall()
-        links, facts, causes = list[str](), list[Fact](), list[Cause]()
+        links, entries = list[str](), list[Entry]()
         for i, (t, stored, body) in enumerate(rows, start=1):
             link = hashlib.sha256(link + body).digest()
             require((t, stored) == (i, link), f"the chain breaks at t={i}")
-            entry = unpack(body)
             links.append(link.hex())
-            causes.append(entry.cause)
-            facts += entry.facts
-        return links, facts, causes
+            entries.append(unpack(body))
+        return links, entries
+
+
+def _is_spent(entries: Sequence[Entry]) -> bool:
+    """Whether nothing is left in the window that ends with the last of these units, counted from its charges alone."""
+    last = len(entries)
+    facts = [fact for entry in entries for fact in entry.facts]
+    spans = {fact.key: fact for fact in facts if isinstance(fact, Span)}  # the closing of each, if there is one
+    paid = sum(fact.e.nano for fact in facts if isinstance(fact, Point) and fact.t > last - LAW.window)
+    met = [span.e.nano for span in spans.values() if span.b is None or span.b > last - LAW.window]
+    return paid + sum(met) == LAW.epsilon.nano
 
 
 def require(holds: bool, otherwise: str) -> None:
