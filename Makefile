@@ -64,8 +64,9 @@ neighbourhood: $(VENV)/.test ## what a neighbourhood buys: points, histograms an
 	$(BIN)/python -m penstock.bench.neighbourhood --figure neighbourhoods.png
 	$(BIN)/python -m penstock.bench.allocators
 
-crash: $(VENV)/.test ## kill publishers at every point where it hurts, and 250 times anywhere
+crash: $(VENV)/.test ## kill publishers where it hurts and anywhere; fail system calls, cut power, flip bits; about ten minutes
 	$(BIN)/python -m penstock.audit.crash --kills 250
+	$(BIN)/python -m penstock.audit.hazards --minutes 6
 
 audit: $(VENV)/.test ## recount stores that adversaries filled, attack every mechanism, kill every planted failure; about forty minutes
 	$(BIN)/python -m penstock.audit $(AUDIT)

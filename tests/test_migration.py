@@ -2,27 +2,39 @@
 
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import penstock as ps
-from penstock.errors import StoreError
+from penstock.errors import StoreDamaged, StoreError
 from penstock.store import Archive, schema
-from penstock.store.verify import verify
+from penstock.store.verify import verify, verify_file
 from penstock.streams import synthetic
+from penstock.types import Cause
 
 STORED = Path(__file__).parent / "stores"
 MODEL = ps.WEvent(epsilon=1, w=5)
 BINS = ["a", "b", "c"]
 
 
+def copied(name: str, folder: Path) -> Path:
+    for file in STORED.glob(f"{name}*"):
+        shutil.copy(file, folder)
+    return folder / name
+
+
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
     """A copy of a store of the first version: 30 units of two made-up streams, and no populations."""
-    for file in STORED.glob("version-1.db*"):
-        shutil.copy(file, tmp_path)
-    return tmp_path / "version-1.db"
+    return copied("version-1.db", tmp_path)
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Path:
+    """A copy of a store of the second version: both streams were killed when they had drawn unit 13."""
+    return copied("version-2.db", tmp_path)
 
 
 def version_of(path: Path) -> int:
@@ -51,6 +63,31 @@ def test_an_old_store_goes_on_where_it_was(old: Path, mechanism: type[ps.Mechani
         verified = verify(archive, name)
     assert verified.peak is not None
     assert verified.peak <= ps.Epsilon(1)
+
+
+def test_a_unit_that_an_earlier_version_announced_is_lost_and_not_forgotten(killed: Path) -> None:
+    with ps.Store(killed) as store:
+        for made in (ps.Uniform(model=MODEL), ps.SPAS(model=MODEL)):
+            name = type(made).__name__.lower()
+            most = store.intent(store.account(name))
+            with ps.Publisher(made, store, name, bins=BINS) as publisher:
+                lost = publisher.stored(13)
+                list(publisher.run(synthetic("jumps", bins=3, steps=20, seed=2)))
+            assert lost is not None
+            assert most is not None
+            assert (lost.cause, lost.charged) == (Cause.LOST, most.most)
+    with Archive(killed) as archive:
+        verify_file(archive)
+        assert [verify(archive, name).lost for name in ("uniform", "spas")] == [1, 1]
+
+
+@pytest.mark.parametrize("change", ["nano = 1", "t = 14", "label = 'x'", "stream = stream + 2"])
+def test_an_intent_of_an_earlier_version_that_has_changed_is_refused(killed: Path, change: str) -> None:
+    with closing(sqlite3.connect(killed)) as connection, connection:
+        connection.execute(f"UPDATE intents SET {change} WHERE stream = 1")
+    with pytest.raises(StoreDamaged):
+        ps.Store(killed)
+    assert version_of(killed) == 2
 
 
 def test_an_old_store_can_take_a_population(old: Path) -> None:

@@ -1,9 +1,12 @@
 """Where releases go: what is written, how a file is continued, and what is never overwritten."""
 
 import csv
+import errno
 import gc
 import importlib
+import itertools
 import json
+import os
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -277,3 +280,73 @@ def test_names_with_line_breaks_do_not_break_the_continued_file(tmp_path: Path) 
     write(path, released(2, label="second\nweek"), bins=bins)
     write(path, released(3), bins=bins)
     assert [row["t"] for row in rows(path)] == ["first\nweek", "second\nweek", "2026-W03"]
+
+
+@pytest.mark.parametrize("name", [*TEXT, "out.parquet"])
+def test_two_runs_do_not_write_one_output(tmp_path: Path, name: str) -> None:
+    with ps.streams.write(tmp_path / name, BINS) as sink:
+        sink.write(released(1))
+        with pytest.raises(BadInput, match="another process is writing"):
+            ps.streams.write(tmp_path / name, BINS)
+        sink.write(released(2))
+    write(tmp_path / name, *([released(1), released(2)] if name == "out.parquet" else []), released(3))
+    assert [int(row["unit"]) for row in rows(tmp_path / name)] == [1, 2, 3]
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_where_files_cannot_be_locked_the_output_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(handle: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", fail)
+    with pytest.raises(BadInput, match="cannot be written: No locks available"):
+        ps.streams.write(tmp_path / "out.csv", BINS)
+
+
+@pytest.mark.parametrize("name", TEXT)
+@pytest.mark.parametrize("rest", ["lost", "kept"])
+def test_rows_that_a_power_cut_has_spoilt_are_written_again(tmp_path: Path, name: str, rest: str) -> None:
+    """Pages that had not reached the disk are zeros; those after them may have reached it."""
+    counts, path = [[t, 2 * t] for t in range(40)], tmp_path / name
+    publish(tmp_path, path, counts)
+    whole = path.read_bytes()
+    first = len(whole) // 8
+    for begin, end in [(first, first + 512), (len(whole) - 700, len(whole) - 188), (len(whole) - 5, len(whole))]:
+        tail = whole[end:] if rest == "kept" else b""
+        path.write_bytes(whole[:begin] + bytes(end - begin) + tail)
+        publish(tmp_path, path, counts)
+        assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", TEXT)
+def test_an_output_of_which_nothing_was_durable_begins_anew(tmp_path: Path, name: str) -> None:
+    publish(tmp_path, tmp_path / "whole.csv", [[1, 2]])
+    (tmp_path / name).write_bytes(bytes(300))
+    publish(tmp_path, tmp_path / name, [[1, 2]])
+    assert [row["unit"] for row in rows(tmp_path / name)] in ([1], ["1"])
+
+
+@pytest.mark.parametrize("content", [b"\0\0notes", b"\0" * 300_000 + b"x", b'{"x": 1}\n\0\0', b"my notes\0\0"])
+@pytest.mark.parametrize("name", TEXT)
+def test_zeros_do_not_make_a_foreign_file_ours(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadInput, match="holds something else"):
+        write(tmp_path / name, released(1))
+    assert (tmp_path / name).read_bytes() == content
+
+
+def test_no_more_of_an_output_can_be_spoilt_than_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows become durable whenever they add up, when the file is closed, and at its beginning."""
+    durable, path, sync = list[int](), tmp_path / "out.csv", os.fsync
+
+    def fsync(handle: int) -> None:
+        if os.path.samestat(os.fstat(handle), path.stat()):
+            durable.append(path.stat().st_size)
+        sync(handle)
+
+    monkeypatch.setattr("penstock.streams.sinks.SYNCED_BYTES", 1000)
+    monkeypatch.setattr(os, "fsync", fsync)
+    write(path, *map(released, range(1, 40)))
+    size = path.stat().st_size
+    assert (durable[0], durable[-1]) == (len(path.read_bytes().splitlines(keepends=True)[0]), size)
+    assert all(after - before <= 1000 + size // 39 for before, after in itertools.pairwise(durable))

@@ -361,9 +361,12 @@ def test_what_is_missing_or_misspelt_is_refused() -> None:
     assert "one of them" in refused("s.db", "--config", "flu.toml")
     assert "are for stores" in refused("--config", "flu.toml", "--stream", "x")
     assert "is not a store" in refused("counts.csv")
-    with mock.patch.object(Archive, "integrity", return_value="a row is missing"):
-        assert "damaged" in refused("s.db")
-    Path("s.db").write_bytes(Path("s.db").read_bytes().replace(b"2026-W03", b"2026-W09"))
+    whole = bytearray(Path("s.db").read_bytes())
+    whole[39] ^= 4  # how many pages are free, by the header of the file
+    Path("s.db").write_bytes(whole)
+    assert "damaged" in refused("s.db")
+    whole[39] ^= 4
+    Path("s.db").write_bytes(whole.replace(b"2026-W03", b"2026-W09"))
     assert "damaged" in refused("s.db")
 
 

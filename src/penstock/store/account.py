@@ -18,6 +18,7 @@ class Account:
 
     ``t`` and ``link`` are those of the last stored release, ``headed`` is the last one that the head file knows,
     ``announced`` is the unit of a standing intent, or 0. ``intervals`` says that its releases may have some.
+    ``key`` is the mark of the key under which its states are sealed.
     """
 
     number: int
@@ -29,6 +30,7 @@ class Account:
     headed: int = 0
     announced: int = 0
     intervals: bool = False
+    key: str = ""
 
     @classmethod
     def declared(cls, number: int, name: str, said: Mapping[str, Any], t: int, link: bytes, announced: int) -> Account:

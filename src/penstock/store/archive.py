@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -14,13 +13,10 @@ from penstock.errors import BadInput, StoreDamaged, StoreError, StoreRolledBack
 from penstock.store import schema
 from penstock.store.account import Account, Intent, Record, Saved, SavedState
 from penstock.store.faults import DAMAGED, plainly
-from penstock.store.files import Head, HeadFile, name_mark
+from penstock.store.files import Head, HeadFile, name_mark, require_one_name
 from penstock.store.links import first_link, intent_link, linked, population_link, state_link
 from penstock.store.record import Source, unpack
 from penstock.types import Cause, Published
-
-RECHECKED_RECORDS = 250_000  # how many of the latest records a restart reads again, and how many bytes of them at most;
-RECHECKED_BYTES = 256 * 2**20  # "penstock ledger verify" reads all
 
 Declaration = dict[str, Any]
 READ_AT_ONCE = 64  # records
@@ -44,6 +40,7 @@ class Archive:
     def _open(self) -> sqlite3.Connection:
         if not self.path.is_file():
             raise StoreError(f"there is no store {self.path}; give the path of one that exists.")
+        require_one_name(self.path)
         return schema.connect(self.path.as_uri(), mode="rw")  # a crashed writer's journal has to be rolled back
 
     def _begin(self) -> None:
@@ -62,7 +59,6 @@ class Archive:
 
     def close(self) -> None:
         """Let go of the files."""
-        self.head_file.close()
         self._connection.close()
 
     def beside(self, ending: str) -> Path:
@@ -81,7 +77,7 @@ class Archive:
 
     def streams(self) -> dict[str, Declaration]:
         """The declaration of every stream."""
-        rows = self._all("SELECT number, name, declaration, population, link FROM streams ORDER BY number")
+        rows = self.query("SELECT number, name, declaration, population, link FROM streams ORDER BY number")
         return {row[1]: self._checked(StreamRow(*row)).declaration() for row in rows}
 
     def _stream(self, name: str) -> StreamRow:
@@ -100,7 +96,7 @@ class Archive:
     def visible(self, name: str) -> Account:
         """The account of a stream as far as the head file knows it: nothing more may be shown."""
         account = self.account(name)
-        if self.head_file.path.exists():
+        if self.head_file.exists():
             self.require_latest(account)
             head = self.known_head(account)
             account.t = head.t if head else 0
@@ -112,17 +108,13 @@ class Archive:
     def populations(self) -> dict[str, Epsilon]:
         """What the streams of every population may spend together."""
         found = {}
-        for name, nano, link in self._all("SELECT name, nano, link FROM populations"):
+        for name, nano, link in self.query("SELECT name, nano, link FROM populations"):
             if link != population_link(self.identity, name, nano):
                 raise self.damaged()
             found[name] = Epsilon.of_nano(nano)
         return found
 
     # ---- taking up work ---------------------------------------------------------------------------------------------
-
-    def recheck(self, account: Account) -> None:
-        """Make sure that the latest records are what was written: each that is read has its link checked."""
-        deque(self.records(account, after=self._recent(account)), maxlen=0)
 
     def resume(self, account: Account) -> Saved:
         """What is needed to go on."""
@@ -131,18 +123,9 @@ class Archive:
         entries = [unpack(record.body) for record in self.records(account, after=state.t if state else 0)]
         return Saved(state, source, entries, self.intent(account))
 
-    def _recent(self, account: Account) -> int:
-        """The unit after which records are so few, and so small, that a restart can read them all."""
-        left = RECHECKED_BYTES
-        query = "SELECT t, length(body) FROM releases WHERE stream = ? ORDER BY t DESC LIMIT ?"
-        for t, size in self._all(query, account.number, RECHECKED_RECORDS):
-            left -= size
-            if left < 0:
-                return int(t)
-        return max(account.t - RECHECKED_RECORDS, 0)
-
     def require_latest(self, account: Account) -> None:
-        """Refuse to go on if this store is an old copy, or may be one."""
+        """Refuse to go on if this store is an old copy, or may be one, or if two processes have written the stream."""
+        self._require_one_history(account)
         head = self.known_head(account)
         if head is None and account.t > 1:  # a process may die before it has written it once
             raise StoreRolledBack(
@@ -156,9 +139,20 @@ class Archive:
                 ' "penstock ledger adopt", which counts what is missing as spent.'
             )
 
+    def _require_one_history(self, account: Account) -> None:
+        """Refuse an intent for a unit that has a release: a second process may have drawn that unit too."""
+        query = """SELECT t FROM intents WHERE stream = ?
+            AND t <= (SELECT max(t) FROM releases WHERE releases.stream = intents.stream)"""
+        row = self._select(query, account.number)  # one statement, so that no other process writes in between
+        if row is not None:
+            raise StoreRolledBack(
+                f'the stream "{account.name}" was written by two processes at once: t={row[0]} has a release and is'
+                ' announced too; run "penstock ledger adopt", which counts what both may have spent as spent.'
+            )
+
     def known_head(self, account: Account) -> Head | None:
         """How far the head file says that the stream was published."""
-        if not self.head_file.path.exists():
+        if not self.head_file.exists():
             raise StoreRolledBack(
                 f"the head file {self.head_file.path} is missing, so nobody knows whether this store is the latest; put"
                 ' it back, name it with --head if it lies elsewhere, or run "penstock ledger adopt".'
@@ -196,7 +190,7 @@ class Archive:
         query = """SELECT intents.t, label, nano, intents.link, releases.link FROM intents
             LEFT JOIN releases ON releases.stream = intents.stream AND releases.t = intents.t - 1
             WHERE intents.stream = ?"""
-        row = self._select(query, account.number)  # one statement, so that nobody writes in between
+        row = self._select(query, account.number)  # one statement, so that no other process writes in between
         if row is None:
             return None
         t, label, nano, link, after = row
@@ -216,7 +210,7 @@ class Archive:
         link = self.link_at(account, after) if after else self._stream(account.name).link
         query = "SELECT t, link, body FROM releases WHERE stream = ? AND t > ? AND t <= ? ORDER BY t LIMIT ?"
         while after < account.t:
-            found = [Record(*row) for row in self._all(query, account.number, after, account.t, READ_AT_ONCE)]
+            found = [Record(*row) for row in self.query(query, account.number, after, account.t, READ_AT_ONCE)]
             if not found:
                 raise self.damaged(account.name, after + 1)
             for record in found:
@@ -259,11 +253,6 @@ class Archive:
 
     # ---- pieces -----------------------------------------------------------------------------------------------------
 
-    def integrity(self) -> str:
-        """What SQLite says when it looks through its own file: "ok", or something else."""
-        row = self._select("PRAGMA integrity_check(1)")
-        return str(row[0]) if row else ""
-
     def damaged(self, stream: str = "", t: int = 0) -> StoreDamaged:
         """What to raise when something is not what was written."""
         where = f'{self.path} (stream "{stream}", t={t})' if stream else self.path
@@ -280,9 +269,10 @@ class Archive:
             row: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
             return row
 
-    def _all(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+    def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Read all rows that a statement finds."""
         with plainly(self.path):
-            return self._connection.execute(query, values).fetchall()
+            return self._connection.execute(statement, values).fetchall()
 
 
 class StreamRow(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
+from penstock.disk import sync_folder
 from penstock.errors import StoreError
 from penstock.store import schema
 from penstock.store.archive import Archive
@@ -23,3 +24,4 @@ def copy(archive: Archive, to: Path) -> None:
         with closing(source), closing(target):
             source.backup(target)  # in one go: a copy in steps begins anew with every commit; writers wait for it
         fresh.rename(to)
+        sync_folder(to.resolve().parent)

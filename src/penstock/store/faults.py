@@ -10,8 +10,8 @@ from pathlib import Path
 from penstock.errors import PenstockError, StoreDamaged, StoreError, StoreInUse
 
 DAMAGED = (
-    'the store {path} is damaged; restore the latest backup and run "penstock ledger adopt", which counts what was'
-    " published since as spent."
+    "the store {path} is damaged, or its disk failed for a moment: try again first, and if that does not help restore"
+    ' the latest backup and run "penstock ledger adopt", which counts what was published since as spent.'
 )
 SENTENCES: dict[str, tuple[type[StoreError], str]] = {
     "SQLITE_BUSY": (StoreInUse, "the store {path} is locked by another program; wait for it, or close it."),
@@ -19,11 +19,11 @@ SENTENCES: dict[str, tuple[type[StoreError], str]] = {
     "SQLITE_READONLY": (StoreError, "the store {path} is read-only; make the file and its folder writable."),
     "SQLITE_FULL": (StoreError, "the disk that holds {path} is full; free some space and run again."),
     "SQLITE_CANTOPEN": (StoreError, "the store {path} cannot be opened; is there such a file, and a folder for it?"),
-    "SQLITE_IOERR": (StoreError, "the disk that holds {path} reports an error; check it and its free space."),
+    "SQLITE_IOERR": (StoreError, "the disk that holds {path} reports an error; try again, then check the disk."),
     "SQLITE_CORRUPT": (StoreDamaged, DAMAGED),
     "SQLITE_NOTADB": (
         StoreDamaged,
-        "{path} is not a store, or its beginning is damaged; name another file, or restore the latest backup.",
+        "{path} is not a store, or its beginning is damaged; try again, name another file, or restore a backup.",
     ),
     "SQLITE_MISMATCH": (StoreDamaged, DAMAGED),
     "SQLITE_ERROR": (StoreDamaged, DAMAGED),

@@ -15,8 +15,10 @@ from penstock.store import schema
 from penstock.store.account import Account, SavedState
 from penstock.store.archive import Archive
 from penstock.store.faults import plainly
-from penstock.store.files import KeyFile, WriterLock, mark_of
+from penstock.store.files import KeyFile, WriterLock, mark_of, require_one_name
 from penstock.store.links import state_link
+from penstock.store.migration import NUMBERED_INTENTS, relink_intents
+from penstock.store.soundness import require_intents, require_sound
 
 PATIENCE = 120  # seconds to wait for readers with something drawn at hand
 
@@ -46,27 +48,42 @@ class Holding(Archive):
         self._process = os.getpid()
         self._held: dict[int, tuple[Account, WriterLock]] = {}
         super().__init__(path, head=head)
+        try:
+            require_intents(self)
+        except BaseException:
+            self.close()
+            raise
 
     def _open(self) -> sqlite3.Connection:
-        if not self.path.exists():
-            self.head_file.require_unused()  # before anything is made
+        if self.path.exists():
+            require_one_name(self.path)
+        else:
+            self.head_file.require_unused(self.path)  # before anything is made
         return schema.connect(self.path.as_uri(), mode="rwc")
 
     def _begin(self) -> None:
-        """Bring the file up to date, or make it."""
-        schema.version_of(self._connection)  # refuses another program's file before anything in it is changed
+        """Bring the file up to date, or make it; nothing is written to one that is damaged."""
+        if schema.version_of(self._connection) > 0:  # which refuses another program's file
+            require_sound(self)
         schema.begin(self._connection)
         if schema.version_of(self._connection) < schema.LATEST:
             with self._transaction():
-                if schema.version_of(self._connection) == 0:
-                    self._make()
-                schema.upgrade(self._connection)
+                self._upgrade()
+
+    def _upgrade(self) -> None:
+        """Bring the tables up to date, and the links that an earlier version made."""
+        before = schema.version_of(self._connection)
+        if before == 0:
+            self._make()
+        schema.upgrade(self._connection)
+        if 0 < before < NUMBERED_INTENTS:
+            relink_intents(self._connection)
 
     def _make(self) -> None:
         """A new store: first the files beside it, so that whatever has tables has these too."""
-        self.head_file.require_unused()
+        self.head_file.require_unused(self.path)
         identity, mark = os.urandom(16).hex(), mark_of(self.key_file.make())
-        self.head_file.make(identity)
+        self.head_file.make(identity, self.path)
         schema.upgrade(self._connection, to=1)
         facts = {"identity": identity, "key": mark}
         self._connection.executemany("INSERT INTO facts VALUES (?, ?)", facts.items())
@@ -86,6 +103,7 @@ class Holding(Archive):
         try:
             intent = self.intent(self.account(name))
             account = self.account(name, announced=intent.t if intent else 0)
+            account.key = self._fact("key")
         except BaseException:
             lock.release()
             raise
@@ -103,6 +121,23 @@ class Holding(Archive):
             raise StoreError("this process was forked from the one that opened the store; open it anew.")
         if not self.holds(account):
             raise StoreError(f'the stream "{account.name}" was closed, or belongs to another store; open it again.')
+
+    def _is_unchanged(self, account: Account) -> bool:
+        """Whether the stream still is as this account left it. Runs inside a transaction, so that it stays so."""
+        query = """SELECT coalesce(releases.t, 0), coalesce(releases.link, streams.link), coalesce(intents.t, 0), value
+            FROM streams JOIN facts ON facts.name = 'key' LEFT JOIN intents ON intents.stream = number
+            LEFT JOIN releases ON releases.stream = number
+                AND releases.t = (SELECT max(t) FROM releases WHERE stream = number)
+            WHERE number = ?"""
+        return self._select(query, account.number) == (account.t, account.link, account.announced, account.key)
+
+    def _require_unchanged(self, account: Account) -> None:
+        """Refuse to write where another process has written, whatever became of the lock that was to prevent it."""
+        if not self._is_unchanged(account):
+            raise StoreInUse(
+                f'the stream "{account.name}" was written by another process since this one opened it; stop one of'
+                " them and open the stream again."
+            )
 
     def leave(self, account: Account) -> None:
         """Let somebody else write to the stream."""
@@ -125,7 +160,7 @@ class Holding(Archive):
         following = self.key_file.following()
         if following.path.exists() and mark_of(following.read()) == mark:  # a change of keys was cut short
             with plainly(self.path):
-                following.path.replace(self.key_file.path)
+                following.take_place_of(self.key_file)
             return self.key_file.read()
         raise KeyMissing(f"the key in {self.key_file.path} is not the one this store was sealed with; put that back.")
 
@@ -157,10 +192,11 @@ class Holding(Archive):
                 if self.streams().keys() != {account.name for account in accounts}:
                     raise StoreInUse("a stream has begun meanwhile; stop publishing and change the key again.")
                 for account in accounts:
+                    self._require_unchanged(account)
                     self._reseal(account, key, reopen)
                 self._connection.execute("UPDATE facts SET value = ? WHERE name = 'key'", (mark_of(key),))
             with plainly(self.path):
-                following.path.replace(self.key_file.path)
+                following.take_place_of(self.key_file)
         finally:
             for account in accounts:
                 self.leave(account)

@@ -24,8 +24,8 @@ def state_link(account: Account, state: SavedState, release: bytes) -> bytes:
 
 
 def intent_link(intent: Intent) -> bytes:
-    """What ties an intent to the release before it."""
-    return linked(intent.after, encode([intent.t, intent.label, intent.most.nano]))
+    """What ties an intent to its stream and to the release before it."""
+    return linked(intent.after, encode([intent.account.number, intent.t, intent.label, intent.most.nano]))
 
 
 def population_link(identity: str, name: str, nano: int) -> bytes:

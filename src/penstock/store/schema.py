@@ -31,15 +31,19 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
             name TEXT PRIMARY KEY, nano INTEGER NOT NULL, link BLOB NOT NULL) STRICT, WITHOUT ROWID""",
         """ALTER TABLE streams ADD COLUMN population TEXT REFERENCES populations""",
     ),
+    (),  # the same tables, whose intents have links that take in the number of the stream: see migration.py
 )
 LATEST = len(VERSIONS)
+
+# What a connection is told so that a commit that returns has reached the disk.
+DURABLE = ("synchronous = FULL",)
 
 
 def connect(path: str, *, mode: str) -> sqlite3.Connection:
     """A connection whose commits have reached the disk when they return."""
     connection = sqlite3.connect(f"{path}?mode={mode}", uri=True, isolation_level=None, timeout=5)
     try:
-        for setting in ("synchronous = FULL", "secure_delete = ON", "foreign_keys = ON"):
+        for setting in (*DURABLE, "secure_delete = ON", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {setting}")
     except BaseException:
         connection.close()

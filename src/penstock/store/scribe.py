@@ -17,6 +17,7 @@ from penstock.population import Population
 from penstock.proofs import fingerprint
 from penstock.store.account import Intent, Pending
 from penstock.store.archive import Declaration
+from penstock.store.soundness import recheck
 from penstock.store.store import Admission, Store
 from penstock.types import Cause, Published, Release
 
@@ -110,7 +111,7 @@ class Scribe(ABC):
     # ---- taking up work ---------------------------------------------------------------------------------------------
 
     def _begin(self, adopt: int | None) -> None:
-        self.store.recheck(self._account)
+        recheck(self.store, self._account)
         if adopt is not None:
             until = self.store.adoptable(self._account, adopt)
             self._resume()

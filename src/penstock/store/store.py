@@ -47,6 +47,7 @@ class Store(Holding):
         account = self.hold(name)
         try:
             with self._transaction():
+                self._require_unchanged(account)
                 if account.t or account.announced or self.is_published(account):
                     require_same(name, self.streams()[name], declaration | {"population": population})
                 else:
@@ -58,12 +59,12 @@ class Store(Holding):
 
     def is_published(self, account: Account) -> bool:
         """Whether the head file knows the stream; if there is none, nobody can tell."""
-        return not self.head_file.path.exists() or self.known_head(account) is not None
+        return not self.head_file.exists() or self.known_head(account) is not None
 
     def _require_none_gone(self) -> None:
         """Refuse to declare anything in a store that has lost streams: what they have set aside is not known."""
         known = {name_mark(each) for each in self.streams()}
-        if not self.head_file.path.exists() or self.head_file.read(self.identity).keys() - known:
+        if not self.head_file.exists() or self.head_file.read(self.identity).keys() - known:
             raise StoreRolledBack(
                 f"the store {self.path} is not the latest, or its head file is gone: streams that were published from"
                 " it may be missing; put the newer store and its head file back."
@@ -86,7 +87,7 @@ class Store(Holding):
         try:
             self.require_latest(account)
         except StoreRolledBack:
-            head = self.known_head(account) if self.head_file.path.exists() else None
+            head = self.known_head(account) if self.head_file.exists() else None
         else:
             raise BadInput(f'the stream "{account.name}" is the latest there is; there is nothing to adopt.')
         known = head.t if head else 0
@@ -100,22 +101,29 @@ class Store(Holding):
     def adopt(self, account: Account, pending: Sequence[Pending]) -> None:
         """Store what stands for a vanished stretch. If the head file is gone, the new one trusts no other stream."""
         self._store(pending)
-        if not self.head_file.path.exists():
+        if not self.head_file.exists():
             rows = [self._stream(name) for name in self.streams()]
             others = [Head(0, UNKNOWN, row.number, name_mark(row.name)) for row in rows if row.name != account.name]
             others.append(Head(0, UNKNOWN, max(row.number for row in rows) + 1, SOME_GONE))
             with plainly(self.path):
-                self.head_file.make(self.identity, others)
-        self.note_head([account])
+                self.head_file.make(self.identity, self.path, others)
+        self._note([account], lambda known: True)
 
     def note_head(self, accounts: Iterable[Account]) -> None:
-        """Note in the head file how far streams are published, where it does not know yet."""
+        """Note in the head file how far streams are published, where it does not know yet.
+
+        What it knows has to be part of this store, or another store has noted it.
+        """
         behind = [account for account in accounts if account.headed < account.t]
-        heads = [Head(each.t, each.link, each.number, name_mark(each.name)) for each in behind]
+        numbers = {account.number: account for account in behind}
+        self._note(behind, lambda known: self.link_at(numbers[known.number], known.t) == known.link)
+
+    def _note(self, accounts: Sequence[Account], is_ours: Callable[[Head], bool]) -> None:
+        heads = [Head(each.t, each.link, each.number, name_mark(each.name)) for each in accounts]
         if heads:
             with plainly(self.path):
-                self.head_file.write(heads)
-        for account in behind:
+                self.head_file.write(self.identity, heads, is_ours)
+        for account in accounts:
             account.headed = account.t
 
     def population(self, name: str, epsilon: Epsilon | None) -> Epsilon:
@@ -142,6 +150,8 @@ class Store(Holding):
         if not all(self._has_room(intent.account) for intent in intents):
             raise StoreError(f"the disk that holds {self.path} is full; free some space and run again.")
         with self._transaction():
+            for intent in intents:
+                self._require_unchanged(intent.account)
             self._announce(intents)
         for intent in intents:
             intent.account.announced = intent.t
@@ -151,8 +161,8 @@ class Store(Holding):
         """Take back an intent for which nothing was drawn."""
         self.require_held(account)
         with self._transaction():
-            taken = (account.number, account.announced)
-            self._connection.execute("DELETE FROM intents WHERE stream = ? AND t = ?", taken)
+            if self._is_unchanged(account):
+                self._connection.execute("DELETE FROM intents WHERE stream = ?", (account.number,))
         account.announced = 0
 
     def commit(self, pending: Sequence[Pending]) -> None:
@@ -167,11 +177,12 @@ class Store(Holding):
         fresh = [each for each in pending if each.release.t > each.account.t]
         following = [each.ahead for each in fresh if each.ahead and self._has_room(each.account)]
         with self._transaction():
+            for account in {each.account.number: each.account for each in fresh}.values():
+                self._require_unchanged(account)
             for each in fresh:
                 row = (each.account.number, each.release.t, each.link, each.body)
                 self._connection.execute("INSERT INTO releases (stream, t, link, body) VALUES (?, ?, ?, ?)", row)
-                done = (each.account.number, each.release.t)
-                self._connection.execute("DELETE FROM intents WHERE stream = ? AND t = ?", done)
+                self._connection.execute("DELETE FROM intents WHERE stream = ?", (each.account.number,))
                 if each.state is not None:
                     self.at("state")
                     self._save(each.account, each.state, each.link)

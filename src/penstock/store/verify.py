@@ -13,8 +13,8 @@ from penstock.errors import BudgetExceeded, StoreDamaged
 from penstock.laws import model_of
 from penstock.models import MContext, PrivacyModel
 from penstock.store.archive import Archive
-from penstock.store.faults import plainly
 from penstock.store.record import Entry, Source, unpack
+from penstock.store.soundness import require_intents, require_whole
 from penstock.types import Cause, Kind
 
 
@@ -74,11 +74,9 @@ def _require(spent: Epsilon, found: Verified) -> None:
 
 
 def verify_file(archive: Archive) -> None:
-    """SQLite's own look at its file, and whether every population is within its budget."""
-    with plainly(archive.path):
-        outcome = archive.integrity()
-    if outcome != "ok":
-        raise archive.damaged()
+    """Check the file, the owner of every row, every intent, and whether every population is within its budget."""
+    require_whole(archive)
+    require_intents(archive)
     budgets = archive.populations()
     for name, budget in budgets.items():
         members = [declared for declared in archive.streams().values() if declared["population"] == name]

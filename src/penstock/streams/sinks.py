@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import importlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from typing import IO, Any, Self
 
 import numpy as np
 
+from penstock.disk import sync_folder, take_lock
 from penstock.errors import BadInput, PenstockError
 from penstock.streams.formats import AFTER_BINS, UNREADABLE, Csv, Format, provenance
 from penstock.streams.frames import parquet
@@ -24,6 +26,10 @@ from penstock.types import Kind, Published
 
 BATCH = 1024  # releases in a row group
 TAIL = 65536  # bytes looked at first when the last row of a file is searched
+
+# Rows are made durable whenever they add up to so many bytes, which bounds what a power cut can spoil. Every row can be
+# written again from the store, so none has to be durable at once.
+SYNCED_BYTES = 2**18
 
 
 class StreamSink:
@@ -64,6 +70,16 @@ def unwritable(name: str | Path, fault: OSError) -> BadInput:
     return BadInput(f"the output {name} cannot be written: {reason}; what was released is stored, so run again.")
 
 
+def require_alone(file: IO[bytes], path: Path, output: Path) -> None:
+    """Refuse an output that another process is writing, or has just put in its place: their rows would be mixed."""
+    try:
+        alone = take_lock(file.fileno()) and os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except OSError as fault:
+        raise unwritable(output, fault) from None
+    if not alone:
+        raise BadInput(f"another process is writing the output {output}; wait for it to end, or name another file.")
+
+
 class FileSink:
     """A text file that is continued where it ends. ``link`` and ``mechanism`` are those of the last release in it."""
 
@@ -76,35 +92,47 @@ class FileSink:
         self.last: int | None = 0
         self.link = ""
         self._row = ""  # the last one that was there
+        self._unsynced = 0  # bytes that a power cut may spoil
         try:
             # without a buffer, so that what cannot be written is told at once
             self._file: IO[bytes] = path.open("r+b" if path.exists() else "x+b", buffering=0)
+            try:
+                require_alone(self._file, path, path)
+                self._continue()
+            except BaseException:
+                self._file.close()
+                raise
         except OSError as fault:
             raise unwritable(self._path, fault) from None
-        try:
-            self._continue()
-        except BaseException:
-            self._file.close()
-            raise
 
     def _continue(self) -> None:
         """Find the last whole row, and only then cut off what comes after it."""
         header, size = self._format.header().encode(), self._file.seek(0, io.SEEK_END)
-        beginning = self._between(0, min(size, max(len(header), 1)))
-        if size < len(header) and header.startswith(beginning):
+        beginning = self._between(0, min(size, SYNCED_BYTES))
+        begun = beginning.rstrip(b"\0") if size <= SYNCED_BYTES else beginning
+        if len(begun) < len(header) and header.startswith(begun):
             size = 0  # new, or a header that was cut short
         elif not beginning.startswith(header):
             raise self._foreign()
-        end = size - len(self._line_before(size)) if size else 0
-        torn, start = self._between(end, size).decode(errors="replace"), self._format.start
-        if not (torn.startswith(start) or start.startswith(torn)):
+        end = self._whole_end(size) if size else 0
+        torn, _, beyond = self._between(end, size).partition(b"\0")
+        row, start = torn.decode(errors="replace"), self._format.start
+        if not (row.startswith(start) or start.startswith(row)) or (end == 0 and beyond.strip(b"\0")):
             raise self._foreign()
         if end > len(header):
             self._read_last(self._line_before(end - 1))
         self._file.truncate(end)
         self._file.seek(end)
         if end == 0:
+            self._unsynced = SYNCED_BYTES  # so that what comes first, and the name of the file, are durable
             self._write(header)
+
+    def _whole_end(self, size: int) -> int:
+        """Where the last whole row ends. After a power cut, rows that were not yet durable can be zeros."""
+        end = size - len(self._line_before(size))
+        start = max(end - len(self._line_before(end - 1)) - SYNCED_BYTES, 0) if end else 0
+        zero = self._between(start, size).find(b"\0")
+        return end if zero < 0 else start + zero - len(self._line_before(start + zero))
 
     def _read_last(self, line: bytes) -> None:
         try:
@@ -139,11 +167,19 @@ class FileSink:
         self.last, self.link = release.t, release.link
 
     def _write(self, line: bytes) -> None:
+        self._unsynced += len(line)
         try:
             while line:
                 line = line[self._file.write(line) :]
+            if self._unsynced >= SYNCED_BYTES:
+                self._sync()
         except OSError as fault:
             raise unwritable(self._path, fault) from None
+
+    def _sync(self) -> None:
+        os.fsync(self._file.fileno())
+        sync_folder(self._path.resolve().parent)
+        self._unsynced = 0
 
     def _foreign(self) -> BadInput:
         return BadInput(f"the output {self._path} exists and holds something else; name another file, or move it away.")
@@ -152,7 +188,13 @@ class FileSink:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        try:
+            if self._unsynced:
+                self._sync()
+        except OSError as fault:
+            raise unwritable(self._path, fault) from None
+        finally:
+            self._file.close()
 
 
 class ParquetSink:
@@ -176,6 +218,20 @@ class ParquetSink:
             raise BadInput(f"the output {path} cannot be written: there is no such folder, or it is one itself.")
         if path.exists():
             self._look_at_old()
+        self._lock = self._locked()
+
+    def _locked(self) -> IO[bytes]:
+        """The new file, which no other process writes."""
+        try:
+            file = self._fresh.open("ab")
+        except OSError as fault:
+            raise unwritable(self._path, fault) from None
+        try:
+            require_alone(file, self._fresh, self._path)
+        except BaseException:
+            file.close()
+            raise
+        return file
 
     def _look_at_old(self) -> None:
         """The last release in the file that will be replaced: it must be one of this store's."""
@@ -217,22 +273,25 @@ class ParquetSink:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and not issubclass(kind, PenstockError):
-            self._rows.clear()  # interrupted: the file of before stays, until it can be written whole
-            self._close()
-            self._fresh.unlink(missing_ok=True)
-            return
-        if self._rows:
-            self._write_rows()
-        try:
-            if self._close():
-                self._fresh.replace(self._path)
-        except OSError as fault:
-            self._fresh.unlink(missing_ok=True)
-            raise unwritable(self._path, fault) from None
+        whole = kind is None or issubclass(kind, PenstockError)  # else the file of before stays
+        with self._lock:
+            try:
+                replaced = self._finish(whole)
+            except OSError as fault:
+                self._fresh.unlink(missing_ok=True)
+                raise unwritable(self._path, fault) from None
+            if not replaced:
+                self._fresh.unlink(missing_ok=True)
 
-    def _close(self) -> bool:
-        if self._writer is None:
+    def _finish(self, whole: bool) -> bool:
+        """Put the new file in the place of the old one, durably, if it is whole and there is anything in it."""
+        if whole and self._rows:
+            self._write_rows()
+        if self._writer is not None:
+            self._writer.close()
+        if self._writer is None or not whole:
             return False
-        self._writer.close()
+        os.fsync(self._lock.fileno())
+        self._fresh.replace(self._path)
+        sync_folder(self._path.resolve().parent)
         return True

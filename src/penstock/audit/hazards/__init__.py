@@ -1,0 +1,1 @@
+"""Hazards of disks and machines: system calls that fail, power cuts, flipped bits, and two writers at once."""
