@@ -35,6 +35,12 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
 )
 LATEST = len(VERSIONS)
 
+# The first version that can be read as it is; an earlier one has to be brought up to date before.
+READABLE = 2
+
+# The first version whose intents have the number of their stream in their link.
+NUMBERED_INTENTS = 3
+
 # What a connection is told so that a commit that returns has reached the disk.
 DURABLE = ("synchronous = FULL",)
 

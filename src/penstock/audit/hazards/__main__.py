@@ -1,6 +1,8 @@
 """Hazards of disks and machines, one after another: nothing that was shown may be lost, and no budget spent twice.
 
-python -m penstock.audit.hazards --minutes 6
+    python -m penstock.audit.hazards --minutes 6
+
+Some need a library that is preloaded, which is built with gcc; without gcc the others are tried.
 """
 
 from __future__ import annotations
