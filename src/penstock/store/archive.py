@@ -271,6 +271,11 @@ class Archive:
             row: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
             return row
 
+    def has_its_tables(self) -> bool:
+        """Whether the tables are declared as they should be."""
+        with plainly(self.path):
+            return schema.has_its_tables(self._connection)
+
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Read all rows that a statement finds."""
         with plainly(self.path):
