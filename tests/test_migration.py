@@ -81,6 +81,16 @@ def test_a_unit_that_an_earlier_version_announced_is_lost_and_not_forgotten(kill
         assert [verify(archive, name).lost for name in ("uniform", "spas")] == [1, 1]
 
 
+def test_who_only_reads_a_store_of_version_2_need_not_change_it(killed: Path) -> None:
+    with Archive(killed) as archive:
+        verify_file(archive)
+        assert [verify(archive, name).units for name in archive.streams()] == [12, 12]
+        assert [intent.t for name in archive.streams() if (intent := archive.intent(archive.account(name)))] == [13, 13]
+        ps.Store(killed).close()  # another process brings it up to date
+        verify_file(archive)
+    assert version_of(killed) == schema.LATEST
+
+
 @pytest.mark.parametrize("change", ["nano = 1", "t = 14", "label = 'x'", "stream = stream + 2"])
 def test_an_intent_of_an_earlier_version_that_has_changed_is_refused(killed: Path, change: str) -> None:
     with closing(sqlite3.connect(killed)) as connection, connection:

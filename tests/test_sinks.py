@@ -107,8 +107,12 @@ def test_a_bin_that_clashes_with_a_column_is_refused(tmp_path: Path, clash: str)
     assert rows(tmp_path / "out.jsonl")[0]["values"] == {"a": 1, clash: 10}
 
 
+@pytest.mark.parametrize("synced", [1, 100, 2**18], ids=["less than a header", "less than a row", "more than a file"])
 @pytest.mark.parametrize("name", TEXT)
-def test_a_file_is_continued_after_its_last_whole_row(tmp_path: Path, name: str) -> None:
+def test_a_file_is_continued_after_its_last_whole_row(
+    tmp_path: Path, name: str, synced: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.streams.sinks.SYNCED_BYTES", synced)
     whole, path = tmp_path / f"whole.{name}", tmp_path / name
     write(whole, *map(released, range(1, 6)))
     content = whole.read_bytes()

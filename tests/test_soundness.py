@@ -104,6 +104,22 @@ def test_nothing_is_written_to_a_damaged_file(tmp_path: Path, at: int) -> None:
     assert path.read_bytes() == data
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"nano INTEGER NOT NULL, link", b"nano INTEGER NOT NULL, lilk"), (b"REFERENCES streams", b"REFERENCES strEAmz")],
+)
+def test_a_declaration_that_has_changed_is_found(tmp_path: Path, old: bytes, new: bytes) -> None:
+    """SQLite believes what it reads: a column has another name, or the stream of a row is looked for elsewhere."""
+    path = tmp_path / "db"
+    publish(path, 3)
+    data = path.read_bytes()
+    assert old in data
+    path.write_bytes(data.replace(old, new))
+    for door in (check, lambda path: publish(path, 4)):
+        with pytest.raises(StoreDamaged):
+            door(path)
+
+
 def test_what_is_said_of_damage_begins_with_trying_again(crashed: Path) -> None:
     sql(crashed, "UPDATE intents SET stream = 17")
     with pytest.raises(StoreDamaged, match=r"try again first.*restore the latest backup"):

@@ -48,7 +48,7 @@ class Archive:
         version = schema.version_of(self._connection)
         if version == 0:
             raise StoreError(f"the file {self.path} is empty, and not a store; give the path of one.")
-        if version < schema.LATEST:
+        if version < schema.READABLE:
             raise StoreError(f'the store {self.path} has an older version; "penstock run" brings it up to date.')
 
     def __enter__(self) -> Self:
@@ -187,17 +187,19 @@ class Archive:
 
     def intent(self, account: Account) -> Intent | None:
         """A unit that was announced and has no release."""
-        query = """SELECT intents.t, label, nano, intents.link, releases.link FROM intents
+        query = """SELECT intents.t, label, nano, intents.link, releases.link, user_version
+            FROM intents JOIN pragma_user_version
             LEFT JOIN releases ON releases.stream = intents.stream AND releases.t = intents.t - 1
             WHERE intents.stream = ?"""
         row = self._select(query, account.number)  # one statement, so that no other process writes in between
         if row is None:
             return None
-        t, label, nano, link, after = row
+        t, label, nano, link, after, version = row
+        number = account.number if version >= schema.NUMBERED_INTENTS else None
         before = self._stream(account.name).link if t == 1 else bytes(after or b"")
         with plainly(self.path):
             intent = Intent(account, t, label, Epsilon.of_nano(nano), before)
-            if link != intent_link(intent):
+            if link != intent_link(before, number, t, label, nano):
                 raise self.damaged()
         return intent
 
@@ -268,6 +270,11 @@ class Archive:
         with plainly(self.path):
             row: tuple[Any, ...] | None = self._connection.execute(query, values).fetchone()
             return row
+
+    def has_its_tables(self) -> bool:
+        """Whether the tables are declared as they should be."""
+        with plainly(self.path):
+            return schema.has_its_tables(self._connection)
 
     def query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Read all rows that a statement finds."""

@@ -17,7 +17,7 @@ from penstock.store.archive import Archive
 from penstock.store.faults import plainly
 from penstock.store.files import KeyFile, WriterLock, mark_of, require_one_name
 from penstock.store.links import state_link
-from penstock.store.migration import NUMBERED_INTENTS, relink_intents
+from penstock.store.migration import relink_intents
 from penstock.store.soundness import require_intents, require_sound
 
 PATIENCE = 120  # seconds to wait for readers with something drawn at hand
@@ -76,7 +76,7 @@ class Holding(Archive):
         if before == 0:
             self._make()
         schema.upgrade(self._connection)
-        if 0 < before < NUMBERED_INTENTS:
+        if 0 < before < schema.NUMBERED_INTENTS:
             relink_intents(self._connection)
 
     def _make(self) -> None:
@@ -135,8 +135,8 @@ class Holding(Archive):
         """Refuse to write where another process has written, whatever became of the lock that was to prevent it."""
         if not self._is_unchanged(account):
             raise StoreInUse(
-                f'the stream "{account.name}" was written by another process since this one opened it; stop one of'
-                " them and open the stream again."
+                f'the stream "{account.name}" is not as this process has left it: another process has written to it, or'
+                " a commit ended unseen; stop any other writer and open the stream again."
             )
 
     def leave(self, account: Account) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from penstock.codec import encode
-from penstock.store.account import Account, Intent, SavedState
+from penstock.store.account import Account, SavedState
 
 
 def linked(before: bytes, body: bytes) -> bytes:
@@ -23,9 +23,9 @@ def state_link(account: Account, state: SavedState, release: bytes) -> bytes:
     return linked(release, encode([account.number, state.t, len(state.public)]) + state.public + state.sealed)
 
 
-def intent_link(intent: Intent) -> bytes:
-    """What ties an intent to its stream and to the release before it."""
-    return linked(intent.after, encode([intent.account.number, intent.t, intent.label, intent.most.nano]))
+def intent_link(after: bytes, number: int | None, t: int, label: str, nano: int) -> bytes:
+    """What ties an intent to the number of its stream, which early stores leave out, and to the release before it."""
+    return linked(after, encode([*([] if number is None else [number]), t, label, nano]))
 
 
 def population_link(identity: str, name: str, nano: int) -> bytes:

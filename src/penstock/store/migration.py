@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from penstock.codec import encode
-from penstock.store.links import linked
-
-# The first version whose intents have the number of their stream in their link.
-NUMBERED_INTENTS = 3
+from penstock.store.links import intent_link
 
 
 def relink_intents(connection: sqlite3.Connection) -> None:
@@ -20,7 +16,7 @@ def relink_intents(connection: sqlite3.Connection) -> None:
         FROM intents JOIN streams ON streams.number = intents.stream
         LEFT JOIN releases ON releases.stream = intents.stream AND releases.t = intents.t - 1"""
     for number, t, label, nano, link, after in connection.execute(query).fetchall():
-        if link != linked(after, encode([t, label, nano])):
+        if link != intent_link(after, None, t, label, nano):
             raise ValueError("the link of an intent does not hold")
-        fresh = linked(after, encode([number, t, label, nano]))
+        fresh = intent_link(after, number, t, label, nano)
         connection.execute("UPDATE intents SET link = ? WHERE stream = ?", (fresh, number))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 from penstock.errors import StoreError
 
@@ -34,6 +35,12 @@ VERSIONS: tuple[tuple[str, ...], ...] = (
     (),  # the same tables, whose intents have links that take in the number of the stream: see migration.py
 )
 LATEST = len(VERSIONS)
+
+# The first version that can be read as it is; an earlier one has to be brought up to date before.
+READABLE = 2
+
+# The first version whose intents have the number of their stream in their link.
+NUMBERED_INTENTS = 3
 
 # What a connection is told so that a commit that returns has reached the disk.
 DURABLE = ("synchronous = FULL",)
@@ -73,6 +80,20 @@ def version_of(connection: sqlite3.Connection) -> int:
             f"this store has version {version} and this Penstock knows {LATEST}; install a newer Penstock."
         )
     return version
+
+
+def tables_of(connection: sqlite3.Connection) -> set[str]:
+    """How the tables and indices of a database are declared, whatever the spaces between the words."""
+    return {
+        " ".join(text.split()) for (text,) in connection.execute("SELECT sql FROM sqlite_schema WHERE sql NOT NULL")
+    }
+
+
+def has_its_tables(connection: sqlite3.Connection) -> bool:
+    """Whether the tables are declared as in a new store of this version: SQLite believes whatever it reads there."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        upgrade(fresh, to=version_of(connection))
+        return tables_of(connection) == tables_of(fresh)
 
 
 def upgrade(connection: sqlite3.Connection, to: int = LATEST) -> None:

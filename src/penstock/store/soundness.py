@@ -28,6 +28,7 @@ def require_sound(archive: Archive) -> None:
     if archive.path.stat().st_size <= CHECKED_BYTES:
         require_whole(archive)
         return
+    _require_tables(archive)
     found = {name for (name,) in archive.query("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     for table in SMALL_TABLES:
         if table in found:
@@ -37,8 +38,14 @@ def require_sound(archive: Archive) -> None:
 
 def require_whole(archive: Archive) -> None:
     """Refuse a file of any size that SQLite finds damaged, or in which a row belongs to no stream."""
+    _require_tables(archive)
     _require_ok(archive, "1")
     _require_owned(archive)
+
+
+def _require_tables(archive: Archive) -> None:
+    if not archive.has_its_tables():
+        raise archive.damaged()
 
 
 def _require_ok(archive: Archive, what: str) -> None:

@@ -195,7 +195,8 @@ class Store(Holding):
         self.at("commit")
 
     def _announce(self, intents: Sequence[Intent]) -> None:
-        rows = [(each.account.number, each.t, each.label, each.most.nano, intent_link(each)) for each in intents]
+        facts = [(each.after, each.account.number, each.t, each.label, each.most.nano) for each in intents]
+        rows = [(*fact[1:], intent_link(*fact)) for fact in facts]
         query = "INSERT INTO intents (stream, t, label, nano, link) VALUES (?, ?, ?, ?, ?)"
         self._connection.executemany(query, rows)
 

@@ -108,8 +108,8 @@ class FileSink:
     def _continue(self) -> None:
         """Find the last whole row, and only then cut off what comes after it."""
         header, size = self._format.header().encode(), self._file.seek(0, io.SEEK_END)
-        beginning = self._between(0, min(size, SYNCED_BYTES))
-        begun = beginning.rstrip(b"\0") if size <= SYNCED_BYTES else beginning
+        beginning = self._between(0, min(size, max(len(header), SYNCED_BYTES)))
+        begun = beginning.rstrip(b"\0") if size == len(beginning) else beginning
         if len(begun) < len(header) and header.startswith(begun):
             size = 0  # new, or a header that was cut short
         elif not beginning.startswith(header):

@@ -1,6 +1,8 @@
 """Hazards of disks and machines, one after another: nothing that was shown may be lost, and no budget spent twice.
 
-python -m penstock.audit.hazards --minutes 6
+    python -m penstock.audit.hazards --minutes 6
+
+Some need a library that is preloaded, which is built with gcc; without gcc the others are tried.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from rich.console import Console
 from penstock.audit.hazards import cuts, faults, flips, rivals, shim
 from penstock.audit.hazards.trial import MECHANISMS, Trial
 from penstock.audit.recounted import MEMORY
-from penstock.errors import BadInput, CheckFailed
+from penstock.errors import BadInput, CheckFailed, PenstockError
 
 HAZARDS = {
     "calls": ("system calls that fail", faults.attempts),
@@ -41,7 +43,7 @@ def try_hazard(name: str, seconds: float, seed: int) -> int:
         for what, attempt in attempts(folder, rng):
             try:
                 attempt()
-            except CheckFailed as fault:
+            except PenstockError as fault:
                 raise CheckFailed(f"{title}, number {tried + 1} ({what}): {fault}") from fault
             tried += 1
             if time.monotonic() > until:

@@ -74,10 +74,9 @@ def _try(trial: Trial, copy: Path) -> None:
     damaged = _is_damaged(trial.moved(copy).store)
     before = trial.store.read_bytes()
     outcome = trial.live(lambda tell: trial.publish(2, tell))
-    if outcome.refused:
-        return
     require(not damaged or trial.store.read_bytes() == before, "a run has written to a damaged database")
-    trial.examine()
+    if not outcome.refused:
+        trial.examine()
 
 
 def _is_damaged(database: Path) -> bool:
