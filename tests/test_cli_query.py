@@ -50,7 +50,9 @@ def run(
         writer = csv.writer(file)
         writer.writerow(["t", *bins])
         writer.writerows([label, *(1000 * t + 100 * j for j in range(len(bins)))] for t, label in enumerate(labels, 1))
-    code, out, err = command("run", "--input", "in.csv", "--store", store, "--output", output, *law, *options)
+    code, out, err = command(
+        "run", "--input", "in.csv", "--time", "t", "--store", store, "--output", output, *law, *options
+    )
     assert code == 0, err
     return out
 

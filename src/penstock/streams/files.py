@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import BadInput
+from penstock.streams.detection import format_of, open_lines
 from penstock.streams.formats import Csv, Format, Jsonl
 from penstock.streams.frames import ParquetSource
-from penstock.streams.lines import STANDARD, called, open_bytes
+from penstock.streams.lines import STANDARD
 from penstock.streams.presence import Attendance, Attended
 from penstock.streams.sinks import FileSink, ParquetSink, StreamSink, unwritable
-from penstock.streams.source import Source
+from penstock.streams.source import Candidate
 from penstock.streams.text import CsvSource, JsonlSource
-
-FORMATS = ("csv", "jsonl", "parquet")
 
 
 def read(
     path: str | Path, *, form: str | None = None, time: str | None = None, presence: str | Path | None = None
-) -> Source:
+) -> Candidate:
     """The histogram rows of a file (CSV, JSONL or Parquet, by its ending), or of standard input ("-").
 
-    ``form`` says what it holds if its name does not tell; ``time`` names the column of the time, else it is the first.
+    ``form`` says what it holds if its name does not tell; standard input may tell by how it begins. ``time`` names the
+    column of the time, else it is the first.
     ``presence`` is a file (CSV or JSONL) that lists who is present in each unit, for m-context: a time and a "user" a
     line, in order of time.
     """
@@ -37,12 +37,11 @@ def _is_live(name: str) -> bool:
     return name == STANDARD or not Path(name).is_file()
 
 
-def _counts(name: str, form: str | None, time: str | None) -> Source:
-    kind = format_of(name, form)
-    if kind == "parquet":
+def _counts(name: str, form: str | None, time: str | None) -> Candidate:
+    if name != STANDARD and format_of(name, form) == "parquet":
         return ParquetSource(name, time=time)
-    source = CsvSource if kind == "csv" else JsonlSource
-    return source(open_bytes(name), called(name), time=time, live=_is_live(name))
+    lines, kind = open_lines(name, form, live=_is_live(name))
+    return CsvSource(lines, time=time) if kind == "csv" else JsonlSource(lines, time=time)
 
 
 def _attendance(name: str, *, live: bool) -> Attendance:
@@ -83,15 +82,3 @@ def text_format(name: str, bins: Sequence[str], form: str | None = None, *, inte
     if kind == "parquet":
         raise BadInput(f"{name} is not a text file; give one of lines, .csv or .jsonl.")
     return Csv(bins, intervals=intervals) if kind == "csv" else Jsonl(bins, intervals=intervals)
-
-
-def format_of(name: str, form: str | None) -> str:
-    """What a file holds: by the ending of its name, or else as told; standard input and output hold CSV."""
-    if form not in (None, *FORMATS):
-        raise BadInput(f"a format is one of {', '.join(FORMATS)}; got {form!r}.")
-    ending = Path(name.removesuffix(".gz")).suffix.lstrip(".").lower().replace("ndjson", "jsonl")
-    if ending in FORMATS:
-        return ending
-    if form is None and name != STANDARD:
-        raise BadInput(f"{name} does not end in .csv, .jsonl or .parquet; say which format it has.")
-    return form or "csv"
