@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,12 +60,7 @@ def write(
     ``intervals`` makes room for those that releases have; pass what the mechanism says of itself (``intervals``).
     """
     name = str(path)
-    if name.endswith(".gz"):
-        raise BadInput(f"the output {name} would have to be packed, which cannot be continued; leave out .gz.")
-    kind = format_of(name, form)
-    if kind == "parquet":
-        if name == STANDARD:
-            raise BadInput("Parquet cannot be written to standard output; name a file.")
+    if _require_format(name, form) == "parquet":
         return ParquetSink(Path(name), bins, intervals=intervals)
     lines = text_format(name, bins, form, intervals=intervals)
     if name == STANDARD:
@@ -74,6 +71,43 @@ def write(
         except OSError as fault:
             raise unwritable(name, fault) from None
     return FileSink(Path(name), lines)
+
+
+def look_at(path: str | Path, bins: Sequence[str], *, form: str | None = None, intervals: bool = False) -> int:
+    """The last unit that an output holds, or 0. Refuses one that cannot be written, and writes nothing."""
+    name, place = str(path), Path(path)
+    kind = _require_format(name, form)
+    lines = Csv(bins, intervals=intervals) if kind == "parquet" else text_format(name, bins, form, intervals=intervals)
+    if name == STANDARD:
+        return 0
+    try:
+        _require_writable(place)
+    except OSError as fault:
+        raise unwritable(name, fault) from None
+    if not place.is_file() and not place.is_dir():
+        return 0
+    if kind == "parquet":
+        return ParquetSink(place, bins, intervals=intervals).last or 0
+    with FileSink(place, lines, look=True) as sink:
+        return sink.last or 0
+
+
+def _require_format(name: str, form: str | None) -> str:
+    """The format of an output. Refuses those that cannot be written."""
+    if name.endswith(".gz"):
+        raise BadInput(f"the output {name} would have to be packed, which cannot be continued; leave out .gz.")
+    kind = format_of(name, form)
+    if kind == "parquet" and name == STANDARD:
+        raise BadInput("Parquet cannot be written to standard output; name a file.")
+    return kind
+
+
+def _require_writable(place: Path) -> None:
+    """Refuse a file, or a folder for a new one, that is not there or not ours to change."""
+    if not place.exists() and not place.resolve().parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    if not os.access(place if place.exists() else place.resolve().parent, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def text_format(name: str, bins: Sequence[str], form: str | None = None, *, intervals: bool = False) -> Format:

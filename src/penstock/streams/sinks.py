@@ -65,20 +65,24 @@ def unwritable(name: str | Path, fault: OSError) -> BadInput:
 
 
 class FileSink:
-    """A text file that is continued where it ends. ``link`` and ``mechanism`` are those of the last release in it."""
+    """A text file that is continued where it ends. ``link`` and ``mechanism`` are those of the last release in it.
+
+    One that is only to be looked at is left as it is.
+    """
 
     keeps = True
     mechanism = ""
 
-    def __init__(self, path: Path, form: Format) -> None:
+    def __init__(self, path: Path, form: Format, *, look: bool = False) -> None:
         self._path = path
         self._format = form
+        self._looks = look
         self.last: int | None = 0
         self.link = ""
         self._row = ""  # the last one that was there
         try:
             # without a buffer, so that what cannot be written is told at once
-            self._file: IO[bytes] = path.open("r+b" if path.exists() else "x+b", buffering=0)
+            self._file: IO[bytes] = path.open("rb" if look else "r+b" if path.exists() else "x+b", buffering=0)
         except OSError as fault:
             raise unwritable(self._path, fault) from None
         try:
@@ -101,6 +105,10 @@ class FileSink:
             raise self._foreign()
         if end > len(header):
             self._read_last(self._line_before(end - 1))
+        if not self._looks:
+            self._begin_at(end, header)
+
+    def _begin_at(self, end: int, header: bytes) -> None:
         self._file.truncate(end)
         self._file.seek(end)
         if end == 0:
