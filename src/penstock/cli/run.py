@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -121,17 +122,18 @@ def run(
 
 def _check(settings: Settings) -> None:
     """Read every row as a run would, in the calendar of the stream if it is there already."""
-    made, source = settings.made(), settings.source()
-    made = shaped(made, source.bins)
-    calendar = _calendar(settings)
-    is_ready(settings, made, source)
-    times, users = [], set[str]()
-    for snapshot in source.snapshots(calendar):
-        users.update(snapshot.present or ())
-        if snapshot.t > calendar.last:
-            made.model.require_going_on(snapshot.t)
-            require_accounted(made.model, snapshot)
-        times.append(snapshot.label)
+    made = settings.made()
+    with closing(settings.source()) as source:
+        made = shaped(made, source.bins)
+        calendar = _calendar(settings)
+        is_ready(settings, made, source)
+        times, users = [], set[str]()
+        for snapshot in source.snapshots(calendar):
+            users.update(snapshot.present or ())
+            if snapshot.t > calendar.last:
+                made.model.require_going_on(snapshot.t)
+                require_accounted(made.model, snapshot)
+            times.append(snapshot.label)
     if isinstance(made.model, MContext) and len(users) > made.model.max_users:
         raise BadInput(f"more than {made.model.max_users} users are listed; raise --max-users.")
     span = f", {times[0]} to {times[-1]}" if times else ""

@@ -68,8 +68,7 @@ def find_time(names: Sequence[str], time: str | None, source: str) -> int:
     """
     suspect = [looks_like_data(name) for name in names]
     if time is not None and time not in names:
-        hint = "" if any(suspect) else nearest(time, names)
-        raise BadInput(f"{source} has no column {time!r} for the time.{hint}")
+        raise BadInput(f"{source} has no column {time!r} for the time.{nearest(time, filter(_is_time_word, names))}")
     at = 0 if time is None else names.index(time)
     if suspect[at] or (time is None and _has_value(names[at])):
         raise BadRow(f"{source}: the first line looks like a row; it must name the time column and the bins.")
@@ -91,9 +90,15 @@ def _has_value(name: str) -> bool:
 
 def _require_no_time(names: Sequence[str], source: str) -> None:
     """Refuse to take the first column for the time where another one sounds like it."""
-    found = next((name for name in names if sounds_like_time(name)), None)
-    if found is not None:
-        raise BadInput(f'{source}: is the time in the column "{found}"? Say so with --time, as it is not the first.')
+    for column, name in enumerate(names, start=1):
+        if sounds_like_time(name):
+            which = f'the column "{name}"' if _is_time_word(name) else f"column {column}"
+            raise BadInput(f"{source}: is the time in {which}? Say so with --time, as it is not the first.")
+
+
+def _is_time_word(name: str) -> bool:
+    """Whether a name sounds like time and holds no number, so that it can be shown before it is sure to be a name."""
+    return sounds_like_time(name) and not any(map(str.isdigit, name))
 
 
 def require_names(names: Sequence[str], time: int, source: str) -> None:

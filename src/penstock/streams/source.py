@@ -156,8 +156,8 @@ class Sequencer:
         """The snapshot of a row, or a refusal that names the place and never the content."""
         name = _label(label)
         if self._columns.guessed and name.isdecimal():  # times are published, and these may be counts
-            column = self._columns.names[self._columns.time]
-            raise BadRow(f'{place}: is "{column}" the time, which is published as it stands? Say so with --time.')
+            column = self._columns.time + 1
+            raise BadRow(f"{place}: is column {column} the time, which is published as it stands? Say so with --time.")
         t = self._unit(f"{place}, column {self._columns.time + 1}", name)
         try:
             return Snapshot(t, cells, label=name)
