@@ -65,9 +65,9 @@ class CsvSource(TextSource):
                     " every row needs a time and a count for every bin."
                 )
             label = cells.pop(self._columns.time)
-            yield place, label, self._counts(place, cells)
+            yield place, label, self._numbers(place, cells)
 
-    def _counts(self, place: str, cells: list[str]) -> list[Any]:
+    def _numbers(self, place: str, cells: list[str]) -> list[Any]:
         """The counts of a row, unless a point in one may separate thousands."""
         if self._lines.separator != "," and any(map(THOUSANDS.fullmatch, cells)):
             where = next(i for i, cell in enumerate(cells) if THOUSANDS.fullmatch(cell))
