@@ -304,6 +304,25 @@ def test_a_refused_first_run_leaves_the_folder_as_it_was(
     refused("--stream", "in", *more, **paths)
 
 
+@pytest.mark.parametrize(
+    ("present", "sentence"),
+    [
+        ("t,user\n1,31337\n", "more records than the users present can have"),
+        ("t,user\n2,31337\n", "more records than the users present can have"),
+        ("t,who\n1,31337\n", 'and the other "user"'),
+        ("t,user\n1,31337\n1,31337\n", "listed twice"),
+    ],
+)
+def test_a_first_unit_that_is_not_paid_for_begins_nothing(present: str, sentence: str) -> None:
+    Path("in.csv").write_text("t,a,b\n1,1,1\n2,0,1\n")
+    Path("present.csv").write_text(present)
+    before = contents(Path())
+    law = ("--model", "m-context", "--epsilon", "1", "--m", "3", "--presence", "present.csv")
+    code, out, err = command("run", "--input", "in.csv", "-o", "out.csv", "--store", "store.db", *law, *PEOPLE)
+    assert (code, out, sentence in err, SECRET in err) == (2, "", True, False), err
+    assert contents(Path()) == before
+
+
 def test_a_refused_first_run_reserves_nothing_and_the_next_one_goes_through() -> None:
     Path("in.csv").write_text("t,a\n1,x\n")
     refused(*PEOPLE)
