@@ -61,8 +61,8 @@ class Summary:
         lost = f", {self.lost} lost to a crash" if self.lost else ""
         again = f"; {self.written - self.new} older written again" if self.written > self.new else ""
         where = f" ({self.label})" if self.label not in ("", str(self.t)) else ""
-        rows = "row is of a unit" if self.ignored == 1 else "rows are of units"
-        ignored = f" {self.ignored} {rows} released before, so ignored, changed or not." if self.ignored else ""
+        rows = several(self.ignored, "row")
+        ignored = f" Ignored, changed or not: {rows} of units released before." if self.ignored else ""
         return f'stream "{self.stream}" is at t={self.t}{where}; {new}{lost}{again}.{ignored}'
 
 

@@ -14,7 +14,7 @@ from penstock.parameters import nearest
 from penstock.streams.labels import placed
 
 TIMES = re.compile(r"^ts?$|time|date|day|week|month|quarter|year|hour|minute|period|^step$|^unit$", re.IGNORECASE)
-NUMBER = r"[-+]?(?:\d+(?:[.,'_\s]\d+)*|[.,]\d+)(?:[eE][-+]?\d+)?"
+NUMBER = r"[-+]?(?:\d+(?:[.,'\s]\d+)*|[.,]\d+)(?:[eE][-+]?\d+)?"
 NUMBERS = re.compile(rf"\s*{NUMBER}\s*%?\s*")
 # A piece of a line of JSON: an opening or closing brace at an end, or a quoted name and a colon.
 JSON_PIECES = re.compile(r"\s*[\[]*\{|.*\}[\]]*\s*$|.*[\"']\s*:", re.DOTALL)
@@ -24,7 +24,7 @@ NAMED_VALUES = re.compile(r"[^=:]+[=:](.*)", re.DOTALL)
 FORMULAS = re.compile(r"\s*(?:[=@]|[-+].*[(|!])")
 WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 IDENTIFYING = frozenset(
-    ("id", "ids", "uid", "uuid", "guid", "userid", "ssn", "imei", "imsi", "msisdn", "passport", "dob", "birthdate")
+    ("id", "ids", "uid", "uuid", "guid", "userid", "ssn", "imei", "imsi", "msisdn", "dob", "birthdate")
 )
 PLACING = frozenset(
     ("lat", "latitude", "lon", "lng", "longitude", "latlon", "latlng", "postcode", "zipcode", "geohash")
