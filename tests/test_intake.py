@@ -195,7 +195,7 @@ def test_a_stream_that_has_begun_goes_on_under_its_names() -> None:
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ("t,region,people\n1,north,31337\n", 'column 2 ("region")'),
+        ("t,region,people\n1,north,31337\n", "line 2, column 2: "),
         ("t,age,people\n1,0,31337\n1,1,31338\n", "line 3: this row repeats the time unit of the row before"),
         ("t;age;people\n2026-01-01;0;31337\n2026-01-01;1;31338\n", "line 3: this row repeats"),
     ],
@@ -205,6 +205,12 @@ def test_a_row_for_every_group_is_told_how_it_should_be(rows: str, sentence: str
     told = refused(*PEOPLE)
     assert sentence in told
     assert "a column for every group" in told
+
+
+def test_a_header_above_words_may_be_a_row_of_people_and_is_not_shown() -> None:
+    Path("in.csv").write_text("anna,berta\nclara,dora\n")
+    told = refused("--every", "row")
+    assert not any(name in told for name in ("anna", "berta", "clara", "dora"))
 
 
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=6), st.sampled_from([",", ";", "\t"]), st.booleans())

@@ -164,9 +164,15 @@ class Sequencer:
         except BadCounts:
             where = next((i for i, cell in enumerate(cells) if not _is_count(cell)), 0)
             raise BadRow(
-                f'{place}, column {self._columns.number(where)} ("{self._columns.bins[where]}"): a count is a whole'
-                f" number from 0 to 2**53; {_mending(cells[where])}."
+                f"{place}, column {self._columns.number(where)}{self._described(where, cells[where])}."
             ) from None
+
+    def _described(self, bin_number: int, cell: Any) -> str:
+        """What is wrong with a cell. Where words stand for counts, the names may be none, and are not shown."""
+        name, rule = self._columns.bins[bin_number], "a count is a whole number from 0 to 2**53"
+        if _is_word(cell):
+            return f": {rule}; if a group is named here, {LONG_TABLE}"
+        return f' ("{name}"): {rule}; mend the cell and run again'
 
     def _unit(self, place: str, label: str) -> int:
         if not label or not label.isprintable():
@@ -213,7 +219,5 @@ def _is_count(cell: Any) -> bool:
     return True
 
 
-def _mending(cell: Any) -> str:
-    """What to do about a cell that is no count; words are names of groups."""
-    is_word = isinstance(cell, str) and any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell))
-    return f"if it names a group, {LONG_TABLE}" if is_word else "mend the cell and run again"
+def _is_word(cell: Any) -> bool:
+    return isinstance(cell, str) and any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell))

@@ -120,7 +120,7 @@ class JsonlSource(TextSource):
             if row.keys() != expected:
                 raise BadRow(f"{place}, {_odd_key(list(row), self._columns.names)}.")
             cells = [row[name] for name in self.bins]
-            numbers = [cell if type(cell) in (int, float) else str(cell) for cell in cells]
+            numbers = [cell if type(cell) in (int, float, str) else "" for cell in cells]
             yield place, row[time], numbers
 
 
