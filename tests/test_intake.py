@@ -339,6 +339,30 @@ def test_a_refused_first_run_reserves_nothing_and_the_next_one_goes_through() ->
     assert code == 0, err
 
 
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        ("t,a\n1,5\n2,6\n3,x31337\n", ()),
+        ("t,a\n1,5\n2,6\n4,31337\n", ()),
+        ("1,31337\n2,31337\n", ()),
+        ("t,b\n3,31337\n", ()),
+        ("t,a,b\n3,5,31337\n", ()),
+        ("t,a\n3,31337\n", ("--epsilon", "2")),
+        ("t,a\n3,31337\n", PEOPLE),
+        ("t,a\n3,31337\n", ("--every", "row")),
+        ("t,a\n3,31337\n", ("--output", "other.csv")),
+        ("", ()),
+    ],
+    ids=str,
+)
+def test_a_refused_later_run_leaves_the_folder_as_it_was(text: str, more: tuple[str, ...]) -> None:
+    Path("in.csv").write_text(GOOD)
+    assert run()[0] == 0
+    Path("other.csv").write_text("something else\n")
+    Path("in.csv").write_text(text)
+    refused(*more)
+
+
 def test_an_input_without_rows_begins_nothing() -> None:
     for source, stdin in (("in.csv", ""), ("-", "t,a\n")):
         Path("in.csv").write_text("t,a\n")
