@@ -20,8 +20,11 @@ from penstock.types import Snapshot
 
 
 @dataclass(frozen=True)
-class Berth:
-    """Where a stream is kept, or will be. ``stream`` is its name as told, ``name`` what it comes to."""
+class Registration:
+    """What a stream is registered with, or will be: its store, its name and its population.
+
+    ``stream`` is its name as told, ``name`` what it comes to.
+    """
 
     store: str
     stream: str
@@ -47,15 +50,15 @@ class Berth:
             return bool(account.t or store.intent(account) or store.is_published(account))
 
 
-def berth_of(settings: Settings) -> Berth:
-    """Where the stream of a run is kept."""
+def find_registration(settings: Settings) -> Registration:
+    """What the stream of a run is registered with."""
     people = (settings.population, settings.population_epsilon)
-    return Berth(settings.store, settings.stream, settings.name, settings.key, settings.head, *people)
+    return Registration(settings.store, settings.stream, settings.name, settings.key, settings.head, *people)
 
 
 def is_ready(settings: Settings, made: Mechanism, source: Candidate) -> bool:
     """Refuse a run that could not publish its first row. False if there is no row yet to begin a stream with."""
-    if berth_of(settings).has_begun(made.model):
+    if find_registration(settings).has_begun(made.model):
         return True
     intervals = made.intervals and settings.sliding().keeps_intervals
     if streams.look_at(settings.output, source.bins, form=settings.output_format, intervals=intervals):

@@ -12,7 +12,7 @@ from rich.markup import escape
 from penstock.cli import once, once_picture, options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave
 from penstock.cli.gridding import ends_of, gridded
-from penstock.cli.intake import Berth
+from penstock.cli.intake import Registration
 from penstock.cli.once import Told
 from penstock.cli.opening import name_of, require_people, warn_of
 from penstock.cli.settings import require_different_files
@@ -124,7 +124,7 @@ def publish(
     law = law.on(gridded(ends, step, publication, law.radius))
     require_keepable(publication, law.snapped_to)  # or refused now, before anything is read
     people = (population, population_epsilon)
-    place = Place(file, Berth(store, stream or "", name_of(stream or "", file), key, head, *people))
+    place = Place(file, Registration(store, stream or "", name_of(stream or "", file), key, head, *people))
     place.require_usable(output, to, drawn=what != "median" and len(ends) <= 2)
     require_public(size_is_public)
     with progress("Reading, point") as show:
@@ -139,7 +139,7 @@ def publish(
     if to:
         once_picture.draw(found, to)
     before = " was published before, and this is the same again;" if again else ","
-    messages.print(escape(f'done: "{place.berth.name}"{before} {found}.'))
+    messages.print(escape(f'done: "{place.registration.name}"{before} {found}.'))
 
 
 def _publication(what: str, method: str | None, group: int | None, *, plane: bool) -> Publication:
@@ -163,14 +163,14 @@ class Place:
     """Where points come from, and where what is published of them is kept."""
 
     file: str
-    berth: Berth
+    registration: Registration
 
     def require_usable(self, output: str, picture: Path | None, *, drawn: bool) -> None:
         """Refuse what cannot work, before anything is read; not everything can be ``drawn``."""
-        berth = self.berth
-        require_people(berth.population, berth.population_epsilon)
-        beside = {"--picture": picture, "--key": berth.key, "--head": berth.head}
-        named = {"the input": self.file, "--store": berth.store, "--output": output}
+        registration = self.registration
+        require_people(registration.population, registration.population_epsilon)
+        beside = {"--picture": picture, "--key": registration.key, "--head": registration.head}
+        named = {"the input": self.file, "--store": registration.store, "--output": output}
         require_different_files(named | {name: str(path) for name, path in beside.items() if path})
         if picture and not drawn:
             raise BadInput("there are pictures of points, and of histograms in a line or a plane; leave out --picture.")
@@ -181,23 +181,23 @@ class Place:
         self, publication: Publication, law: SpatialNeighbourhood, read: Read, points: Points, output: str
     ) -> tuple[Told, bool]:
         """The publication, stored; and whether it was before."""
-        berth = self.berth
-        if not berth.has_begun(law):
+        registration = self.registration
+        if not registration.has_begun(law):
             once.require_place(output, None)
         with (
-            Store(berth.store, key=berth.key, head=berth.head) as store,
+            Store(registration.store, key=registration.key, head=registration.head) as store,
             Keeper(
                 publication,
                 law,
                 points.bins,
                 store,
-                berth.name,
+                registration.name,
                 columns=read.columns,
-                population=berth.population,
-                population_epsilon=berth.population_epsilon,
+                population=registration.population,
+                population_epsilon=registration.population_epsilon,
             ) as keeper,
         ):
-            declared, known = store.streams()[berth.name], keeper.release
+            declared, known = store.streams()[registration.name], keeper.release
             once.require_place(output, Told(declared, known) if known else None)
             with undisturbed():
                 return Told(declared, keeper.publish(points)), known is not None
