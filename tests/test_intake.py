@@ -369,7 +369,9 @@ def test_an_input_without_rows_begins_nothing() -> None:
         before = contents(Path())
         code, out, err = run(*PEOPLE, input=source, stdin=stdin)
         assert (code, out, contents(Path()) == before) == (0, "", True)
-        assert "nothing was begun" in err
+        assert (
+            err == f'done: no row has come yet, so stream "{"in" if source == "in.csv" else "stream"}" was not begun.\n'
+        )
 
 
 def test_a_check_refuses_what_a_run_would() -> None:

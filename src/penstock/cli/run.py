@@ -57,6 +57,8 @@ class Summary:
         self.lost += release.t >= self.before and release.cause in (Cause.LOST, Cause.FAILED)
 
     def __str__(self) -> str:
+        if not self.t:
+            return f'no row has come yet, so stream "{self.stream}" was not begun.'
         new = f"{several(self.new, 'new release')}, {self.fresh} fresh" if self.new else "nothing new"
         lost = f", {self.lost} lost to a crash" if self.lost else ""
         again = f"; {self.written - self.new} older written again" if self.written > self.new else ""
@@ -167,8 +169,6 @@ def _published(settings: Settings) -> Summary:
         made = shaped(made, source.bins)
         if is_ready(settings, made, source):
             _publish(settings, made, source, summary)
-        elif source.signal is None:
-            messages.print(escape(f"{settings.input} has no row yet, so nothing was begun."))
         summary.stopped = source.signal is not None
     if source.signal is not None:
         _report(summary, settings, json=False)
