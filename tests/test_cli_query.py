@@ -50,7 +50,9 @@ def run(
         writer = csv.writer(file)
         writer.writerow(["t", *bins])
         writer.writerows([label, *(1000 * t + 100 * j for j in range(len(bins)))] for t, label in enumerate(labels, 1))
-    code, out, err = command("run", "--input", "in.csv", "--store", store, "--output", output, *law, *options)
+    code, out, err = command(
+        "run", "--input", "in.csv", "--time", "t", "--store", store, "--output", output, *law, *options
+    )
     assert code == 0, err
     return out
 
@@ -161,7 +163,7 @@ ODD_VALUES = [
     ["..", "x"],
     [" a", "a"],
     ["a ", "b"],
-    ["x=y", "="],
+    ["x=y", "y="],
     ["[red]", "[bold]x", "[/]", "[/b]"],
     [":smile:", "\\[x]"],
     ["-", "--"],
@@ -231,7 +233,7 @@ def test_a_row_for_every_one_of_many_bins_does_not_take_a_square_of_memory() -> 
         (("--from", "2", "--to", "4"), ["2", "3", "4"]),
         (("--from", "2", "--to", "2"), ["2"]),
         (("--from", "2", "--to", "4", "--sum"), ["2 to 4"]),
-        (("--sum",), ["1 to 5"]),
+        (("--from", "t=1", "--sum"), ["1 to 5"]),
         (("--at", "3", "--sum"), ["3"]),
         (("--from", "1", "--sum"), ["1 to 5"]),
     ],
@@ -246,6 +248,12 @@ def test_times(source: str, options: tuple[str, ...], times: list[str]) -> None:
         units = range(int(begin), int(end or begin) + 1)
         assert row["value"] == sum(totals[str(t)] for t in units)
         assert row["values"] == row["fresh"] == len(PEOPLE) * len(units)
+
+
+def test_a_sum_over_no_time_in_particular_is_refused() -> None:
+    """Else it would add up all units, while without --sum the last one is meant."""
+    for where in ((), ("--where", "sex=f"), ("--by", "age")):
+        assert "say over which time --sum adds up" in refused("query", "out.csv", "--sum", *where)
 
 
 def test_labels_and_numbers() -> None:
@@ -355,6 +363,36 @@ def test_a_shape_that_was_told_stays_and_plain_names_have_none() -> None:
     assert read("plain.csv")[0].mechanism == "Uniform by quadtree"
     assert read("out.csv")[0].mechanism == "Uniform"
     refused("run", "--input", "in.csv", "--store", "no.db", "-o", "no.csv", *LAW, *TREE, "--set", "shape=2x3")
+
+
+@pytest.mark.parametrize("source", ["auto.csv", "auto.jsonl", "auto.parquet", "auto.db"])
+def test_intervals_of_releases_are_shown_for_single_counts(source: str) -> None:
+    run(PEOPLE.bins, "auto.csv", store="auto.db", law=(*LAW[:4], "--mechanism", "auto", "--every", "1"))
+    releases = read("auto.csv")
+    with (
+        ps.streams.write("auto.jsonl", PEOPLE.bins, intervals=True) as lines,
+        ps.streams.write("auto.parquet", PEOPLE.bins, intervals=True) as columns,
+    ):
+        for release in releases:
+            lines.write(release)
+            columns.write(release)
+    low, high = releases[-1].low, releases[-1].high
+    assert low is not None
+    assert high is not None
+    rows = asked(source, "--by", "age", "--by", "sex")
+    assert [row["credible_low"] for row in rows] == low.tolist()
+    assert [row["credible_high"] for row in rows] == high.tolist()
+    out, err = shown(source, "--by", "age", "--by", "sex")
+    assert f"{low[0]} to {high[0]}" in out
+    assert "95% credible interval" in out
+    assert "no credible interval" not in err
+    out, err = shown(source, "--by", "age")
+    assert "no credible interval: releases have one for each count" in err
+    assert {row["credible_low"] for row in asked(source)} == {None}
+
+
+def test_without_such_intervals_no_column_is_shown() -> None:
+    assert "credible" not in shown("out.csv", "--by", "age", "--by", "sex")[0]
 
 
 def test_republished_values_say_so() -> None:

@@ -1,6 +1,8 @@
 """``penstock run`` from outside: pipes, signals, kills, and mistakes after which nothing is lost and nothing spent."""
 
+import array
 import contextlib
+import fcntl
 import gc
 import json
 import shutil
@@ -8,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import termios
 import time
 from collections import namedtuple
 from collections.abc import Callable, Iterator
@@ -235,6 +238,29 @@ def test_a_live_pipe_answers_before_the_next_row_and_stops_when_told(desk: Desk)
         assert (child.returncode, out) == (code, "")
         assert len(err.splitlines()) == 1
     assert desk.verified().items() >= {"units": 6, "lost": 0}.items()
+
+
+def unread(pipe: IO[str] | None) -> int:
+    """How many bytes the other end has not read."""
+    assert pipe is not None
+    found = array.array("i", [0])
+    fcntl.ioctl(pipe.fileno(), termios.FIONREAD, found)
+    return found[0]
+
+
+def test_a_pipe_that_has_no_row_yet_begins_nothing(desk: Desk) -> None:
+    for row, code in (("", 143), ("1,5\n", 0)):
+        with desk.start("--population=p", "--population-epsilon=1", input="-") as child:
+            put(child.stdin, "t,a\n")
+            while unread(child.stdin):
+                time.sleep(0.01)
+            time.sleep(0.5)  # in which it would make a store
+            assert list(desk.folder.iterdir()) == []
+            if code:
+                child.send_signal(signal.SIGTERM)
+            err = child.communicate(row, timeout=60)[1]
+        assert (child.returncode, len(err.splitlines())) == (code, 1)
+    assert desk.units() == [1]
 
 
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

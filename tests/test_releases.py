@@ -200,7 +200,9 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, content: bytes) -> 
         (tmp_path / name).write_bytes(content)
         if name == "out.jsonl" and content[:2] == b"t,":
             content = content.replace(b"\n", b"")  # a line that is no object is refused as such
-        with pytest.raises(BadInput, match=r"holds no releases; give a file that .*\.$|every line is a JSON object"):
+        with pytest.raises(
+            BadInput, match=r"holds no releases; give a file that .*\.$|every line is a JSON object|holds JSON, not CSV"
+        ):
             ps.streams.read_releases(tmp_path / name)
 
 

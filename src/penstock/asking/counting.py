@@ -40,6 +40,9 @@ class Answer:
     ``noise_sd`` is the standard deviation of the noise in it, ``low`` and ``high`` are the ends of its noise interval;
     all None where noise is not all that can be wrong with it, and then ``warning`` says what else. ``values`` is how
     many published values were added up, ``fresh`` how many of them are fresh.
+
+    ``credible_low`` and ``credible_high`` are the ends of the interval that the release gives for a single value,
+    by its mechanism's model of the stream; None for sums, and where it gives none.
     """
 
     value: int
@@ -50,6 +53,8 @@ class Answer:
     low: int | None = None
     high: int | None = None
     warning: str = ""
+    credible_low: int | None = None
+    credible_high: int | None = None
 
 
 def count(
@@ -83,7 +88,7 @@ def count(
         require_shape(shape_of(shape), bins)
     kinds = np.array([release.kind[chosen] for release in asked])
     total = sum(int(release.values[chosen].sum(dtype=object)) for release in asked) if chosen.any() else 0
-    plain = Answer(total, kinds.size, int((kinds == Kind.FRESH).sum()), confidence)
+    plain = _credible(Answer(total, kinds.size, int((kinds == Kind.FRESH).sum()), confidence), asked, chosen)
     if not kinds.size:
         return replace(plain, noise_sd=0.0, low=0, high=0)
     warning = _untold(kinds) or _missing([release.t for release in asked])
@@ -94,6 +99,14 @@ def count(
     if methods or method is None:
         return replace(plain, warning=_unknown(asked))
     return _with_interval(plain, asked, chosen, *method)
+
+
+def _credible(answer: Answer, asked: Sequence[Release], chosen: Mask) -> Answer:
+    """The answer with the interval that its release gives, if it is about a single value."""
+    low, high = asked[0].low, asked[0].high
+    if answer.values != 1 or low is None or high is None:
+        return answer
+    return replace(answer, credible_low=int(low[chosen][0]), credible_high=int(high[chosen][0]))
 
 
 def _untold(kinds: NDArray[np.int8]) -> str:

@@ -33,7 +33,9 @@ from penstock.store.scribe import Scribe
 from penstock.store.verify import Verified, verify, verify_file
 from penstock.types import Cause
 
-app = typer.Typer(no_args_is_help=True, help="Look at the budget of a store, verify it, or adopt an old copy.")
+app = typer.Typer(
+    no_args_is_help=True, help="Look at the budget of a store, verify it, adopt an old copy, or drop an unused stream."
+)
 
 StreamName = Annotated[str | None, typer.Option(help="Only this stream.")]
 
@@ -237,6 +239,21 @@ def adopt(
                 "is spent" if once else f"goes on after t={scribe.t}: up to there all is spent, rows are passed over"
             )
             messages.print(f'adopted: stream "{escape(stream)}" {goes_on}.')
+
+
+@app.command()
+def drop(
+    store: options.StorePath,
+    stream: Annotated[str, typer.Option(help="The stream to drop.")],
+    head: options.HeadPath = None,
+) -> None:
+    """Forget a stream of which nothing was drawn, and give its population back what it holds."""
+    with existing(store, None, head) as opened:
+        known = opened.streams()
+        opened.drop(stream)
+    population, epsilon = known[stream]["population"], known[stream]["model"]["epsilon"]
+    back = f' gives {epsilon} back to population "{population}"' if population else " held nothing of a population"
+    messages.print(escape(f'dropped: stream "{stream}" was not used, and{back}.'))
 
 
 def _adopting(store: Store, stream: str, until: int) -> Scribe:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import version
+from pathlib import Path
+from traceback import extract_tb
 from typing import Annotated
 
 import typer
@@ -25,6 +28,9 @@ from penstock.cli.run import run as run_command
 from penstock.cli.simulate import simulate
 from penstock.cli.statement import statement
 from penstock.errors import PenstockError
+
+# The environment variable with which an error that nobody thought of is shown in full, for developers.
+TRACEBACK = "PENSTOCK_TRACEBACK"
 
 app = typer.Typer(
     no_args_is_help=True, help="Publish statistics about people continuously, without publishing the people."
@@ -68,9 +74,23 @@ def options(
 
 
 def run() -> None:
-    """The entry point: an error is one sentence, and exit code 2."""
+    """The entry point: an error is one sentence, and exit code 2. One that nobody thought of has exit code 1."""
     try:
         app()
     except PenstockError as fault:
         messages.print(f"[bold red]error:[/] {escape(str(fault))}")
         sys.exit(2)
+    except Exception as fault:
+        if TRACEBACK in os.environ:
+            raise
+        messages.print(f"[bold red]error:[/] {escape(_unexpected(fault))}")
+        sys.exit(1)
+
+
+def _unexpected(fault: Exception) -> str:
+    """Where a fault was met, without its text, which may hold what was read."""
+    met = extract_tb(fault.__traceback__)[-1]
+    return (
+        f"Penstock met a {type(fault).__name__} that it does not expect ({Path(met.filename).name}, line {met.lineno});"
+        f" what was released is stored, so run again, and report this; {TRACEBACK}=1 shows more, which may be counts."
+    )

@@ -69,7 +69,9 @@ Every = Annotated[
 ]
 Gaps = Annotated[bool | None, typer.Option("--gaps", help="Repeat releases for missing units.", rich_help_panel=INPUT)]
 Width = Annotated[int | None, typer.Option(help="Write sums over so many units.", rich_help_panel=INPUT)]
-InputFormat = Annotated[str | None, typer.Option(help="csv, jsonl, if the name does not tell.", rich_help_panel=INPUT)]
+InputFormat = Annotated[
+    str | None, typer.Option(help="csv or jsonl; else the name tells, or how it begins.", rich_help_panel=INPUT)
+]
 OutputFormat = Annotated[str | None, typer.Option(help="csv, jsonl or parquet, likewise.", rich_help_panel=INPUT)]
 
 StreamKind = Annotated[

@@ -12,8 +12,9 @@ from rich.markup import escape
 from penstock.cli import once, once_picture, options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave
 from penstock.cli.gridding import ends_of, gridded
+from penstock.cli.intake import Registration
 from penstock.cli.once import Told
-from penstock.cli.opening import name_of, require_meant, require_people, warn_of
+from penstock.cli.opening import name_of, require_people, warn_of
 from penstock.cli.settings import require_different_files
 from penstock.cli.stopping import undisturbed
 from penstock.drawing import require_drawable
@@ -122,7 +123,8 @@ def publish(
     warn_of(Epsilon(law.epsilon))
     law = law.on(gridded(ends, step, publication, law.radius))
     require_keepable(publication, law.snapped_to)  # or refused now, before anything is read
-    place = Place(file, store, stream or "", key, head, population, population_epsilon)
+    people = (population, population_epsilon)
+    place = Place(file, Registration(store, stream or "", name_of(stream or "", file), key, head, *people))
     place.require_usable(output, to, drawn=what != "median" and len(ends) <= 2)
     require_public(size_is_public)
     with progress("Reading, point") as show:
@@ -137,7 +139,7 @@ def publish(
     if to:
         once_picture.draw(found, to)
     before = " was published before, and this is the same again;" if again else ","
-    messages.print(escape(f'done: "{place.name}"{before} {found}.'))
+    messages.print(escape(f'done: "{place.registration.name}"{before} {found}.'))
 
 
 def _publication(what: str, method: str | None, group: int | None, *, plane: bool) -> Publication:
@@ -161,23 +163,14 @@ class Place:
     """Where points come from, and where what is published of them is kept."""
 
     file: str
-    store: str
-    stream: str
-    key: Path | None
-    head: Path | None
-    population: str | None
-    population_epsilon: str | None
-
-    @property
-    def name(self) -> str:
-        """The name of the stream."""
-        return name_of(self.stream, self.file)
+    registration: Registration
 
     def require_usable(self, output: str, picture: Path | None, *, drawn: bool) -> None:
         """Refuse what cannot work, before anything is read; not everything can be ``drawn``."""
-        require_people(self.population, self.population_epsilon)
-        beside = {"--picture": picture, "--key": self.key, "--head": self.head}
-        named = {"the input": self.file, "--store": self.store, "--output": output}
+        registration = self.registration
+        require_people(registration.population, registration.population_epsilon)
+        beside = {"--picture": picture, "--key": registration.key, "--head": registration.head}
+        named = {"the input": self.file, "--store": registration.store, "--output": output}
         require_different_files(named | {name: str(path) for name, path in beside.items() if path})
         if picture and not drawn:
             raise BadInput("there are pictures of points, and of histograms in a line or a plane; leave out --picture.")
@@ -188,19 +181,23 @@ class Place:
         self, publication: Publication, law: SpatialNeighbourhood, read: Read, points: Points, output: str
     ) -> tuple[Told, bool]:
         """The publication, stored; and whether it was before."""
-        with Store(self.store, key=self.key, head=self.head) as store:
-            require_meant(store, self.stream, self.name)
-            with Keeper(
+        registration = self.registration
+        if not registration.has_begun(law):
+            once.require_place(output, None)
+        with (
+            Store(registration.store, key=registration.key, head=registration.head) as store,
+            Keeper(
                 publication,
                 law,
                 points.bins,
                 store,
-                self.name,
+                registration.name,
                 columns=read.columns,
-                population=self.population,
-                population_epsilon=self.population_epsilon,
-            ) as keeper:
-                declared, known = store.streams()[self.name], keeper.release
-                once.require_place(output, Told(declared, known) if known else None)
-                with undisturbed():
-                    return Told(declared, keeper.publish(points)), known is not None
+                population=registration.population,
+                population_epsilon=registration.population_epsilon,
+            ) as keeper,
+        ):
+            declared, known = store.streams()[registration.name], keeper.release
+            once.require_place(output, Told(declared, known) if known else None)
+            with undisturbed():
+                return Told(declared, keeper.publish(points)), known is not None

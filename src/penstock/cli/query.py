@@ -21,7 +21,7 @@ from penstock.cli.files import opened
 from penstock.cli.released import Released, released
 from penstock.domain import Domain
 from penstock.errors import BadInput
-from penstock.types import Mask, Published
+from penstock.types import CONFIDENCE, Mask, Published
 
 WHAT, WHEN = "Which bins", "Which time"
 
@@ -60,15 +60,18 @@ def query(
 ) -> None:
     """How many records lie in some bins, as releases tell it. Without a time: in the last release. Costs nothing.
 
-    A noise interval says how far the noise may have moved a count. Only counts of fresh values have one.
+    A noise interval says how far the noise may have moved a count. Only counts of fresh values have one. A credible
+    interval is the one that a release gives for a single count, by its mechanism's model.
     """
     if at is not None and (begin is not None or end is not None):
         raise BadInput("ask about one unit with --at, or about several with --from and --to.")
+    if together and at is None and begin is None and end is None:
+        raise BadInput("say over which time --sum adds up, with --from and --to; --from t=1 is all there is.")
     with released(releases, stream, input_format, head) as given, reader_may_leave():
         made_of = domain_of(given.bins, domain)
         conditions = _conditions(made_of, where, by)
         first, final = (begin, end) if at is None else (at, at)
-        found = list(_in_time(given, first, final, last=first is None and final is None and not together))
+        found = list(_in_time(given, first, final, last=first is None and final is None))
     spans = [found] if together else [[release] for release in found]
     rows = [
         Row(_span(span), values, count(span, mask, confidence=confidence))
@@ -78,7 +81,7 @@ def query(
     if json:
         as_json({"releases": releases, "where": where, "by": by, "counts": [row.as_dict(by) for row in rows]})
     else:
-        _show(rows, by, confidence)
+        _show(rows, by, confidence, credible=given.intervals)
 
 
 class Row(NamedTuple):
@@ -190,15 +193,27 @@ def _span(group: list[Published]) -> str:
     return first if len(group) == 1 else f"{first} to {last}"
 
 
-def _show(rows: list[Row], by: list[str], confidence: float) -> None:
+def _show(rows: list[Row], by: list[str], confidence: float, *, credible: bool) -> None:
+    """A table of the answers; with a column for the intervals of releases, if these have any."""
     shown = Table(show_edge=False)
     for heading in ("time", *by):
         shown.add_column(Text(heading), overflow="fold")
-    for heading in ("count", f"{100 * confidence:g}% noise interval"):
+    model = f"{100 * CONFIDENCE:g}% credible interval"
+    for heading in ("count", f"{100 * confidence:g}% noise interval", *([model] if credible else [])):
         shown.add_column(heading, justify="right")
     for time, group, answer in rows:
-        interval = "-" if answer.low is None else f"{answer.low} to {answer.high}"
-        shown.add_row(Text(time), *map(Text, group), str(answer.value), interval)
+        cells = [str(answer.value), _interval(answer.low, answer.high)]
+        cells += [_interval(answer.credible_low, answer.credible_high)] if credible else []
+        shown.add_row(Text(time), *map(Text, group), *cells)
     results.print(shown)
     for warning in dict.fromkeys(row.answer.warning for row in rows if row.answer.warning):
         messages.print(Text.assemble(("no noise interval: ", "bold"), warning))
+    if credible and any(row.answer.values > 1 for row in rows):
+        why = (
+            "releases have one for each count, and those of several counts do not add up; ask for one bin in one unit."
+        )
+        messages.print(Text.assemble(("no credible interval: ", "bold"), why))
+
+
+def _interval(low: int | None, high: int | None) -> str:
+    return "-" if low is None else f"{low} to {high}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,8 @@ from rich.markup import escape
 from penstock import streams
 from penstock.cli import options
 from penstock.cli.console import as_json, messages, progress, reader_may_leave, several
-from penstock.cli.opening import require_meant, warn_of
+from penstock.cli.intake import is_ready
+from penstock.cli.opening import warn_of
 from penstock.cli.settings import Settings, from_toml, overridden, parameters_of, require_same_origin, shaped
 from penstock.cli.stopping import StoppableSource
 from penstock.desk import require_accounted
@@ -20,10 +22,10 @@ from penstock.errors import BadInput
 from penstock.mechanisms.base import Mechanism
 from penstock.models import MContext, PrivacyModel
 from penstock.publisher import Publisher, calendar_of
-from penstock.store import Archive, Store
-from penstock.streams import Calendar
+from penstock.store import Archive, Store, founding
+from penstock.streams import Calendar, Source
 from penstock.streams.lines import STANDARD
-from penstock.types import Cause, Published
+from penstock.types import Cause, Published, Snapshot
 
 
 @dataclass
@@ -38,8 +40,13 @@ class Summary:
     new: int = 0
     fresh: int = 0
     lost: int = 0
+    ignored: int = 0  # rows of units that were released before
     remaining: str = ""
     stopped: bool = False
+
+    def see(self, row: Snapshot) -> None:
+        """Count a row that is passed over, as its time says; what it counts is not looked at."""
+        self.ignored += row.t <= self.before
 
     def count(self, release: Published) -> None:
         new = release.t > self.before
@@ -50,11 +57,15 @@ class Summary:
         self.lost += release.t >= self.before and release.cause in (Cause.LOST, Cause.FAILED)
 
     def __str__(self) -> str:
+        if not self.t:
+            return f'no row has come yet, so stream "{self.stream}" was not begun.'
         new = f"{several(self.new, 'new release')}, {self.fresh} fresh" if self.new else "nothing new"
         lost = f", {self.lost} lost to a crash" if self.lost else ""
         again = f"; {self.written - self.new} older written again" if self.written > self.new else ""
         where = f" ({self.label})" if self.label not in ("", str(self.t)) else ""
-        return f'stream "{self.stream}" is at t={self.t}{where}; {new}{lost}{again}.'
+        rows = several(self.ignored, "row")
+        ignored = f" Ignored, changed or not: {rows} of units released before." if self.ignored else ""
+        return f'stream "{self.stream}" is at t={self.t}{where}; {new}{lost}{again}.{ignored}'
 
 
 def run(
@@ -113,22 +124,18 @@ def run(
 
 def _check(settings: Settings) -> None:
     """Read every row as a run would, in the calendar of the stream if it is there already."""
-    made, source = settings.made(), settings.source()
-    made = shaped(made, source.bins)
-    calendar = Calendar(settings.every, gaps=settings.gaps)
-    if Path(settings.store).exists():
-        with Archive(settings.store, head=settings.head) as archive:
-            if settings.name in archive.streams():
-                account = archive.visible(settings.name)
-                releases = (each for each in archive.published(account) if each.cause is not Cause.ADOPTED)
-                calendar = calendar_of(releases, settings.every, last=account.t, gaps=settings.gaps)
-    times, users = [], set[str]()
-    for snapshot in source.snapshots(calendar):
-        users.update(snapshot.present or ())
-        if snapshot.t > calendar.last:
-            made.model.require_going_on(snapshot.t)
-            require_accounted(made.model, snapshot)
-        times.append(snapshot.label)
+    made = settings.made()
+    with closing(settings.source()) as source:
+        made = shaped(made, source.bins)
+        calendar = _calendar(settings)
+        is_ready(settings, made, source)
+        times, users = [], set[str]()
+        for snapshot in source.snapshots(calendar):
+            users.update(snapshot.present or ())
+            if snapshot.t > calendar.last:
+                made.model.require_going_on(snapshot.t)
+                require_accounted(made.model, snapshot)
+            times.append(snapshot.label)
     if isinstance(made.model, MContext) and len(users) > made.model.max_users:
         raise BadInput(f"more than {made.model.max_users} users are listed; raise --max-users.")
     span = f", {times[0]} to {times[-1]}" if times else ""
@@ -136,6 +143,17 @@ def _check(settings: Settings) -> None:
     messages.print(
         f"fine: {several(len(times), 'row')}{escape(span)}, {several(len(source.bins), 'bin')}; {law}; nothing spent."
     )
+
+
+def _calendar(settings: Settings) -> Calendar:
+    """The calendar of the stream, as far as it is published."""
+    if founding.exists(settings.store):
+        with Archive(settings.store, head=settings.head) as archive:
+            if settings.name in archive.streams():
+                account = archive.visible(settings.name)
+                releases = (each for each in archive.published(account) if each.cause is not Cause.ADOPTED)
+                return calendar_of(releases, settings.every, last=account.t, gaps=settings.gaps)
+    return Calendar(settings.every, gaps=settings.gaps)
 
 
 def _stretch(model: PrivacyModel) -> str:
@@ -147,24 +165,10 @@ def _stretch(model: PrivacyModel) -> str:
 def _published(settings: Settings) -> Summary:
     """Check everything, then publish."""
     made, summary = settings.made(), Summary(settings.name)
-    with StoppableSource(settings.source()) as source:
+    with StoppableSource(settings.source(), summary.see) as source:
         made = shaped(made, source.bins)
-        with (
-            Store(settings.store, key=settings.key, head=settings.head) as store,
-            _opened(settings, made, store, source.bins) as publisher,
-            streams.write(
-                settings.output,
-                source.bins,
-                form=settings.output_format,
-                intervals=made.intervals and settings.sliding().keeps_intervals,
-            ) as sink,
-            progress("Publishing, time unit") as show,
-        ):
-            require_same_origin(settings.output, sink.mechanism, settings.sliding().named(made.title))
-            summary.before = summary.t = publisher.t
-            for release in publisher.run(source, sink, post=[settings.sliding()], gaps=settings.gaps):
-                summary.count(release)
-                show(release.t)
+        if is_ready(settings, made, source):
+            _publish(settings, made, source, summary)
         summary.stopped = source.signal is not None
     if source.signal is not None:
         _report(summary, settings, json=False)
@@ -172,9 +176,24 @@ def _published(settings: Settings) -> Summary:
     return summary
 
 
+def _publish(settings: Settings, made: Mechanism, source: Source, summary: Summary) -> None:
+    """Publish what is new in a source that was found ready."""
+    intervals = made.intervals and settings.sliding().keeps_intervals
+    with (
+        Store(settings.store, key=settings.key, head=settings.head) as store,
+        _opened(settings, made, store, source.bins) as publisher,
+        streams.write(settings.output, source.bins, form=settings.output_format, intervals=intervals) as sink,
+        progress("Publishing, time unit") as show,
+    ):
+        require_same_origin(settings.output, sink.mechanism, settings.sliding().named(made.title))
+        summary.before = summary.t = publisher.t
+        for release in publisher.run(source, sink, post=[settings.sliding()], gaps=settings.gaps):
+            summary.count(release)
+            show(release.t)
+
+
 def _opened(settings: Settings, made: Mechanism, store: Store, bins: tuple[str, ...]) -> Publisher:
     """A publisher of the stream, unless a new one would begin by mistake."""
-    require_meant(store, settings.stream, settings.name)
     warn_of(made.model.epsilon)
     return Publisher(
         made,

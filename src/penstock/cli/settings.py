@@ -19,7 +19,7 @@ from penstock.mechanisms.base import Mechanism
 from penstock.models import MContext
 from penstock.parameters import nearest
 from penstock.post import SlidingSum
-from penstock.streams import Calendar, Source, read
+from penstock.streams import Calendar, Candidate, read
 from penstock.streams.lines import STANDARD
 
 COMMON = ("epsilon", "neighbours", "per_unit")
@@ -73,7 +73,7 @@ class Settings:
         """What is done to releases before they are written; sums of one unit are the unit."""
         return SlidingSum(1 if self.width is None else self.width)
 
-    def source(self) -> Source:
+    def source(self) -> Candidate:
         """The counts, and who is present in them."""
         return read(self.input, form=self.input_format, time=self.time, presence=self.presence)
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
-from penstock.streams import Calendar, Source
+from penstock.streams import Calendar, Candidate
 from penstock.types import Snapshot
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -45,11 +45,12 @@ class StoppableSource:
     """A source that ends when the process is told to stop.
 
     A signal that comes while the source waits for input ends it at once; one that comes while a unit is being drawn
-    ends it after that unit.
+    ends it after that unit. ``show`` is shown every snapshot before it is handed on.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Candidate, show: Callable[[Snapshot], None] = lambda snapshot: None) -> None:
         self._source = source
+        self._show = show
         self._waiting = False
         self.signal: int | None = None
         self.bins, self.live = source.bins, source.live
@@ -73,18 +74,27 @@ class StoppableSource:
             self._waiting = False
             raise Told
 
+    def first(self, calendar: Calendar) -> Snapshot | None:
+        """The first snapshot, which is still to come; None if there is none, or somebody says stop."""
+        return self._awaited(lambda: self._source.first(calendar))
+
     def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
         """The snapshots of the source, as long as nobody says stop."""
         items = self._source.snapshots(calendar)
-        while self.signal is None:
-            try:
-                self._waiting = True
-                snapshot = next(items, None)
-                self._waiting = False
-            except Told:
-                return
-            finally:
-                self._waiting = False
-            if snapshot is None:
-                return
+        while (snapshot := self._awaited(lambda: next(items, None))) is not None:
+            self._show(snapshot)
             yield snapshot
+
+    def _awaited(self, read: Callable[[], Snapshot | None]) -> Snapshot | None:
+        """What is read, unless somebody says stop before it is there."""
+        if self.signal is not None:
+            return None
+        try:
+            self._waiting = True
+            snapshot = read()
+            self._waiting = False
+        except Told:
+            return None
+        finally:
+            self._waiting = False
+        return snapshot

@@ -17,10 +17,10 @@ import numpy as np
 from penstock.errors import BadInput, BadRow
 from penstock.grid import SURE_DIGITS
 from penstock.parameters import nearest
-from penstock.streams.files import format_of
+from penstock.streams.detection import format_of, open_lines
 from penstock.streams.frames import open_parquet
-from penstock.streams.lines import STANDARD, Lines, called, open_bytes
-from penstock.streams.source import is_label
+from penstock.streams.lines import STANDARD, Lines, called
+from penstock.streams.names import looks_like_data
 from penstock.types import Floats
 
 MOST_SHOWN = 12  # columns in a message
@@ -99,10 +99,9 @@ def read_points(
 
 def _opened(path: str, form: str | None) -> Table:
     """The table in a file; one that cannot be used is let go of."""
-    kind = format_of(path, form)
-    if kind == "parquet":
+    if path != STANDARD and format_of(path, form) == "parquet":
         return _parquet(path)
-    lines = Lines(open_bytes(path), called(path), live=path == STANDARD or not Path(path).is_file())
+    lines, kind = open_lines(path, form, live=path == STANDARD or not Path(path).is_file())
     try:
         return _csv(lines) if kind == "csv" else _jsonl(lines)
     except BaseException:
@@ -129,7 +128,7 @@ def _is_held(cell: Any, value: float) -> bool:
 
 def _is_cell(name: str) -> bool:
     """Whether a name looks like a number or a date, not like the name of a column."""
-    return as_finite(name) is not None or is_label(name)
+    return as_finite(name) is not None or looks_like_data(name)
 
 
 def _csv(lines: Lines) -> Table:

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any, Self
 
 from penstock.epsilon import Epsilon, Number
-from penstock.errors import BadInput, OtherStream
+from penstock.errors import BadInput
 from penstock.laws import described, model_of
 from penstock.ledger import Ledger
 from penstock.models import PrivacyModel
@@ -17,6 +17,7 @@ from penstock.population import Population
 from penstock.proofs import fingerprint
 from penstock.store.account import Intent, Pending
 from penstock.store.archive import Declaration
+from penstock.store.populations import gather
 from penstock.store.soundness import recheck
 from penstock.store.store import Admission, Store
 from penstock.types import Cause, Published, Release
@@ -64,14 +65,12 @@ class Scribe(ABC):
         if population is None:
             return lambda members: None
         asked = None if epsilon is None else Epsilon(epsilon)
-        self.store.population(population, asked)
+        self.store.budget(population, asked)  # refused now, also where the stream has begun
 
         def admit(members: list[Declaration]) -> None:
-            budget = self.store.populations()[population]  # as it is now: somebody else may have begun the population
-            if asked not in (None, budget):
-                raise OtherStream(f'the population "{population}" has a budget of {budget}, which cannot change.')
-            people = Population(population, budget, [model_of(member["model"]) for member in members])
-            people.join(model)
+            budget = self.store.budget(population, asked)  # as it is now: somebody else may have begun the population
+            gather(population, budget, members).join(model)
+            self.store.put_down(population, budget)
 
         return admit
 

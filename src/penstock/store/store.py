@@ -19,6 +19,7 @@ from penstock.store.faults import plainly
 from penstock.store.files import Head, name_mark
 from penstock.store.holding import Holding
 from penstock.store.links import first_link, intent_link, population_link
+from penstock.store.populations import agree_on
 
 ROOM = 2 * 2**20  # free bytes on the disk without which nothing is drawn; besides ROOM_PER_BIN for every bin
 ROOM_PER_BIN = 64
@@ -126,20 +127,40 @@ class Store(Holding):
         for account in accounts:
             account.headed = account.t
 
-    def population(self, name: str, epsilon: Epsilon | None) -> Epsilon:
-        """The budget of a population: what it was declared with when its first stream joined."""
-        with self._transaction():
-            if epsilon is not None and not self._select("SELECT 1 FROM streams WHERE population = ?", name):
-                row = (name, epsilon.nano, population_link(self.identity, name, epsilon.nano))
-                self._connection.execute("INSERT OR REPLACE INTO populations VALUES (?, ?, ?)", row)
-            declared = self.populations().get(name)
-        if declared is None:
+    def budget(self, population: str, asked: Epsilon | None) -> Epsilon:
+        """What the streams of a population may spend together. The first of them says it, in ``asked``."""
+        is_used = self._select("SELECT 1 FROM streams WHERE population = ?", population) is not None
+        return agree_on(population, asked, self.populations().get(population), is_used=is_used)
+
+    def put_down(self, population: str, budget: Epsilon) -> None:
+        """Note the budget of a population, in the transaction that declares its first stream."""
+        if self.populations().get(population) != budget:
+            row = (population, budget.nano, population_link(self.identity, population, budget.nano))
+            self._connection.execute("INSERT OR REPLACE INTO populations VALUES (?, ?, ?)", row)
+
+    def drop(self, name: str) -> None:
+        """Forget a stream that was declared and never used, and with it what it holds of its population."""
+        account = self.hold(name)
+        try:
+            with self._transaction():
+                self._require_unused(account)
+                population = self.streams()[name]["population"]
+                self._connection.execute("DELETE FROM streams WHERE number = ?", (account.number,))
+                if population not in {each["population"] for each in self.streams().values()}:
+                    self._connection.execute("DELETE FROM populations WHERE name = ?", (population,))
+        finally:
+            self.leave(account)
+
+    def _require_unused(self, account: Account) -> None:
+        """Refuse to give back what may be spent: nothing was announced or released, here or in a newer store."""
+        self._require_none_gone()
+        for name in self.streams():
+            self.require_latest(self.account(name))
+        if account.t or account.announced or self.is_published(account):
             raise BudgetExceeded(
-                f'the population "{name}" is new here; say how much all its streams may spend: --population-epsilon.'
+                f'the stream "{account.name}" has drawn something, or may have, so what it holds stays spent; only'
+                " an unused stream can be dropped."
             )
-        if epsilon not in (None, declared):
-            raise OtherStream(f'the population "{name}" has a budget of {declared}, which cannot change afterwards.')
-        return declared
 
     # ---- intent, release --------------------------------------------------------------------------------------------
 

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import BadInput
+from penstock.streams.detection import format_of, open_lines
 from penstock.streams.formats import Csv, Format, Jsonl
 from penstock.streams.frames import ParquetSource
-from penstock.streams.lines import STANDARD, called, open_bytes
+from penstock.streams.lines import STANDARD
 from penstock.streams.presence import Attendance, Attended
 from penstock.streams.sinks import FileSink, ParquetSink, StreamSink, unwritable
-from penstock.streams.source import Source
+from penstock.streams.source import Candidate
 from penstock.streams.text import CsvSource, JsonlSource
-
-FORMATS = ("csv", "jsonl", "parquet")
 
 
 def read(
     path: str | Path, *, form: str | None = None, time: str | None = None, presence: str | Path | None = None
-) -> Source:
+) -> Candidate:
     """The histogram rows of a file (CSV, JSONL or Parquet, by its ending), or of standard input ("-").
 
-    ``form`` says what it holds if its name does not tell; ``time`` names the column of the time, else it is the first.
+    ``form`` says what it holds if its name does not tell; standard input may tell by how it begins. ``time`` names the
+    column of the time, else it is the first.
     ``presence`` is a file (CSV or JSONL) that lists who is present in each unit, for m-context: a time and a "user" a
     line, in order of time.
     """
@@ -37,12 +39,11 @@ def _is_live(name: str) -> bool:
     return name == STANDARD or not Path(name).is_file()
 
 
-def _counts(name: str, form: str | None, time: str | None) -> Source:
-    kind = format_of(name, form)
-    if kind == "parquet":
+def _counts(name: str, form: str | None, time: str | None) -> Candidate:
+    if name != STANDARD and format_of(name, form) == "parquet":
         return ParquetSource(name, time=time)
-    source = CsvSource if kind == "csv" else JsonlSource
-    return source(open_bytes(name), called(name), time=time, live=_is_live(name))
+    lines, kind = open_lines(name, form, live=_is_live(name))
+    return CsvSource(lines, time=time) if kind == "csv" else JsonlSource(lines, time=time)
 
 
 def _attendance(name: str, *, live: bool) -> Attendance:
@@ -59,12 +60,7 @@ def write(
     ``intervals`` makes room for those that releases have; pass what the mechanism says of itself (``intervals``).
     """
     name = str(path)
-    if name.endswith(".gz"):
-        raise BadInput(f"the output {name} would have to be packed, which cannot be continued; leave out .gz.")
-    kind = format_of(name, form)
-    if kind == "parquet":
-        if name == STANDARD:
-            raise BadInput("Parquet cannot be written to standard output; name a file.")
+    if _require_format(name, form) == "parquet":
         return ParquetSink(Path(name), bins, intervals=intervals)
     lines = text_format(name, bins, form, intervals=intervals)
     if name == STANDARD:
@@ -77,21 +73,46 @@ def write(
     return FileSink(Path(name), lines)
 
 
+def look_at(path: str | Path, bins: Sequence[str], *, form: str | None = None, intervals: bool = False) -> int:
+    """The last unit that an output holds, or 0. Refuses one that cannot be written, and writes nothing."""
+    name, place = str(path), Path(path)
+    kind = _require_format(name, form)
+    lines = Csv(bins, intervals=intervals) if kind == "parquet" else text_format(name, bins, form, intervals=intervals)
+    if name == STANDARD:
+        return 0
+    try:
+        _require_writable(place)
+    except OSError as fault:
+        raise unwritable(name, fault) from None
+    if not place.is_file() and not place.is_dir():
+        return 0
+    if kind == "parquet":
+        return ParquetSink(place, bins, intervals=intervals).last or 0
+    with FileSink(place, lines, look=True) as sink:
+        return sink.last or 0
+
+
+def _require_format(name: str, form: str | None) -> str:
+    """The format of an output. Refuses those that cannot be written."""
+    if name.endswith(".gz"):
+        raise BadInput(f"the output {name} would have to be packed, which cannot be continued; leave out .gz.")
+    kind = format_of(name, form)
+    if kind == "parquet" and name == STANDARD:
+        raise BadInput("Parquet cannot be written to standard output; name a file.")
+    return kind
+
+
+def _require_writable(place: Path) -> None:
+    """Refuse a file, or a folder for a new one, that is not there or not ours to change."""
+    if not place.exists() and not place.resolve().parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    if not os.access(place if place.exists() else place.resolve().parent, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
 def text_format(name: str, bins: Sequence[str], form: str | None = None, *, intervals: bool = False) -> Format:
     """How releases are written into a text file of this name."""
     kind = format_of(name, form)
     if kind == "parquet":
         raise BadInput(f"{name} is not a text file; give one of lines, .csv or .jsonl.")
     return Csv(bins, intervals=intervals) if kind == "csv" else Jsonl(bins, intervals=intervals)
-
-
-def format_of(name: str, form: str | None) -> str:
-    """What a file holds: by the ending of its name, or else as told; standard input and output hold CSV."""
-    if form not in (None, *FORMATS):
-        raise BadInput(f"a format is one of {', '.join(FORMATS)}; got {form!r}.")
-    ending = Path(name.removesuffix(".gz")).suffix.lstrip(".").lower().replace("ndjson", "jsonl")
-    if ending in FORMATS:
-        return ending
-    if form is None and name != STANDARD:
-        raise BadInput(f"{name} does not end in .csv, .jsonl or .parquet; say which format it has.")
-    return form or "csv"

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import BadInput, BadRow
-from penstock.streams.calendar import Calendar
-from penstock.streams.source import Columns, Row, Sequencer
-from penstock.types import Snapshot
+from penstock.streams.source import Columns, Row, Table
 
 
-class FrameSource:
+class FrameSource(Table):
     """The rows of a data frame (pandas, polars, pyarrow, ...): a column for the time, every other one a bin."""
 
     live = False
@@ -28,10 +26,6 @@ class FrameSource:
         self._name = name
         self._columns = Columns(names, time, name)
         self.bins = self._columns.bins
-
-    def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
-        """Every row as a snapshot."""
-        return Sequencer(calendar, self._columns).snapshots(self._labelled(), live=False)
 
     def _labelled(self) -> Iterator[Row]:
         row = 0

@@ -13,7 +13,8 @@ from penstock.errors import BadInput, BadRow
 from penstock.streams.calendar import Calendar
 from penstock.streams.labels import placed
 from penstock.streams.lines import Lines, open_bytes
-from penstock.streams.source import Source, is_label
+from penstock.streams.names import is_label
+from penstock.streams.source import Candidate
 from penstock.types import Snapshot
 
 USER = "user"
@@ -201,10 +202,16 @@ def _earlier(one: Key, other: Key) -> bool:
 class Attended:
     """A source of counts, with who is present in each of its units."""
 
-    def __init__(self, source: Source, attendance: Attendance) -> None:
+    def __init__(self, source: Candidate, attendance: Attendance) -> None:
         self.bins, self.live = source.bins, source.live
         self._source = source
         self._attendance = attendance
+
+    def first(self, calendar: Calendar) -> Snapshot | None:
+        """The first snapshot with its users, which is still to come; None if there is none."""
+        found = self._source.first(calendar)
+        self._attendance.begin(calendar)
+        return None if found is None else found.attended(self._attendance.at(found.label))
 
     def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
         """The snapshots of the source, each with its users."""

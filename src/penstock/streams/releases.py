@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from penstock.errors import BadInput, BadRow
-from penstock.streams.files import format_of
+from penstock.streams.detection import format_of, open_lines
 from penstock.streams.formats import ENDS, UNREADABLE, Csv, Format, Jsonl
 from penstock.streams.frames import open_parquet
-from penstock.streams.lines import STANDARD, Lines, called, open_bytes
+from penstock.streams.lines import STANDARD, Lines, called
 from penstock.types import Published
 
 BATCH = 1024  # releases read at once from a Parquet file
@@ -59,14 +59,13 @@ class Releases:
 def read_releases(path: str | Path, *, form: str | None = None) -> Releases:
     """The releases in a file (CSV, JSONL or Parquet, by its ending), or on standard input ("-").
 
-    ``form`` says what it holds if its name does not tell. A last line that is not finished is left out, since somebody
-    may be writing it.
+    ``form`` says what it holds if its name does not tell; standard input may tell by how it begins. A last line that is
+    not finished is left out, since somebody may be writing it.
     """
     name = str(path)
-    kind = format_of(name, form)
-    if kind == "parquet":
+    if name != STANDARD and format_of(name, form) == "parquet":
         return _of_parquet(name)
-    lines = Lines(open_bytes(name), called(name), torn=True)
+    lines, kind = open_lines(name, form, torn=True)
     try:
         return _of_csv(lines) if kind == "csv" else _of_jsonl(lines)
     except BaseException:
@@ -75,7 +74,7 @@ def read_releases(path: str | Path, *, form: str | None = None) -> Releases:
 
 
 def _of_csv(lines: Lines) -> Releases:
-    rows = lines.rows()
+    rows = lines.rows(",")
     _, header = next(rows, (0, []))
     placed = ((f"{lines.name}, line {number}", row) for number, row in rows)
     return Releases(_columns(header, lines.name), placed, lines.close)
@@ -112,7 +111,4 @@ def _columns(names: list[str], name: str) -> Csv:
 
 
 def _foreign(name: str) -> BadInput:
-    form = ", or say --input-format jsonl if it holds JSON lines" if name == called(STANDARD) else ""
-    return BadInput(
-        f'{name} holds no releases; give a file that "penstock run" or "penstock export" has written{form}.'
-    )
+    return BadInput(f'{name} holds no releases; give a file that "penstock run" or "penstock export" has written.')

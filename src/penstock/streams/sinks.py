@@ -81,21 +81,25 @@ def require_alone(file: IO[bytes], path: Path, output: Path) -> None:
 
 
 class FileSink:
-    """A text file that is continued where it ends. ``link`` and ``mechanism`` are those of the last release in it."""
+    """A text file that is continued where it ends. ``link`` and ``mechanism`` are those of the last release in it.
+
+    One that is only to be looked at is left as it is.
+    """
 
     keeps = True
     mechanism = ""
 
-    def __init__(self, path: Path, form: Format) -> None:
+    def __init__(self, path: Path, form: Format, *, look: bool = False) -> None:
         self._path = path
         self._format = form
+        self._looks = look
         self.last: int | None = 0
         self.link = ""
         self._row = ""  # the last one that was there
         self._unsynced = 0  # bytes that a power cut may spoil
         try:
             # without a buffer, so that what cannot be written is told at once
-            self._file: IO[bytes] = path.open("r+b" if path.exists() else "x+b", buffering=0)
+            self._file: IO[bytes] = path.open("rb" if look else "r+b" if path.exists() else "x+b", buffering=0)
             try:
                 require_alone(self._file, path, path)
                 self._continue()
@@ -121,6 +125,10 @@ class FileSink:
             raise self._foreign()
         if end > len(header):
             self._read_last(self._line_before(end - 1))
+        if not self._looks:
+            self._begin_at(end, header)
+
+    def _begin_at(self, end: int, header: bytes) -> None:
         self._file.truncate(end)
         self._file.seek(end)
         if end == 0:

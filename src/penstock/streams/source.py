@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
 from penstock.errors import BadCounts, BadInput, BadRow, PenstockError
-from penstock.parameters import nearest
 from penstock.streams.calendar import Calendar
-from penstock.streams.labels import placed
+from penstock.streams.names import LONG_TABLE, find_time, require_names, require_public, sounds_like_time
 from penstock.types import Snapshot
 
 LARGEST_GAP = 1000  # time units; more of them missing in a row is a slip of the pen
 PREVIEW = 32  # rows whose times are looked at before the first of them is published, where they are at hand
-TIMES = re.compile(r"^ts?$|time|date|day|week|month|quarter|year|hour|minute|period|^step$|^unit$", re.IGNORECASE)
 
 
 @runtime_checkable
@@ -32,38 +31,35 @@ class Source(Protocol):
         """Let go of the input."""
 
 
+class Candidate(Source, Protocol):
+    """A source that can be looked at before a stream is begun with it."""
+
+    def first(self, calendar: Calendar) -> Snapshot | None:
+        """The first snapshot, which is still to come; None if there is none. Refuses what is no table of counts."""
+
+
 class Columns:
     """What the columns of an input are: one for the time, every other one a bin.
 
-    The first column holds the time, unless told otherwise; but counts that are taken for times, or for names, would be
-    published, so where another column sounds like it, or the names look like counts, nothing is guessed.
+    The first column holds the time, unless told otherwise.
     """
 
     def __init__(self, names: Sequence[str], time: str | None, source: str) -> None:
-        if time is not None and time not in names:
-            raise BadInput(f"{source} has no column {time!r} for the time.{nearest(time, names)}")
-        self.names = list(names)
-        self.time = self._first(source) if time is None else self.names.index(time)
-        self.guessed = time is None and not _sounds_like_time(self.names[self.time])
-        if is_label(self.names[self.time]):
-            raise BadRow(f"{source}: the first line looks like a row; it must name the time column and the bins.")
-        self.bins = tuple(name for i, name in enumerate(self.names) if i != self.time)
-        if not self.bins:
-            raise BadRow(f"{source} has no bins; its first line names the time column and at least one bin.")
-        if len(set(self.bins)) < len(self.bins) or not all(name.strip() and name.isprintable() for name in self.bins):
-            raise BadRow(f"{source}: every bin needs a name of its own in the first line, of printable characters.")
-
-    def _first(self, source: str) -> int:
-        if _sounds_like_time(self.names[0]):
-            return 0
-        if len(self.names) > 1 and all(map(is_label, self.names[1:])):
-            raise BadRow(f"{source}: the first line looks like a row; it must name the time column and the bins.")
-        if any(map(_sounds_like_time, self.names)):
-            found = next(name for name in self.names if _sounds_like_time(name))
-            raise BadInput(
-                f'{source}: is the time in the column "{found}"? Say so with --time, as it is not the first.'
+        if len(names) < 2:
+            raise BadRow(
+                f"{source} has no bins; its first line names the time column and at least one bin, with commas,"
+                " semicolons or tabs between them."
             )
-        return 0
+        self.names = list(names)
+        self.source = source
+        self.time = find_time(names, time, source)
+        self.guessed = time is None and not sounds_like_time(self.names[self.time])
+        require_names(names, self.time, source)
+        self.bins = tuple(name for i, name in enumerate(self.names) if i != self.time)
+
+    def require_public(self) -> None:
+        """Refuse to begin a stream with bins whose names say that they are something else than groups."""
+        require_public(self.names, self.time, self.source)
 
     def number(self, bin_number: int) -> int:
         """The number of a bin's column, counted from 1."""
@@ -71,6 +67,63 @@ class Columns:
 
 
 Row = tuple[str, Any, Sequence[Any]]  # place, label, cells
+
+
+class Upcoming:
+    """Rows that are still to come, of which the first can be looked at."""
+
+    def __init__(self, rows: Iterator[Row]) -> None:
+        self._rows = rows
+        self._seen: deque[Row] = deque()
+        self._fault: PenstockError | None = None  # met behind the rows that were seen
+
+    def look(self, number: int) -> list[Row]:
+        """Up to ``number`` of the next rows. A fault has its turn after the rows before it."""
+        try:
+            self._seen.extend(islice(self._rows, max(number - len(self._seen), 0)))
+        except PenstockError as met:
+            self._fault = met
+        if self._fault is not None and not self._seen:
+            raise self._fault
+        return list(self._seen)
+
+    def __iter__(self) -> Iterator[Row]:
+        while self._seen:
+            yield self._seen.popleft()
+        if self._fault is not None:
+            raise self._fault
+        yield from self._rows
+
+
+class Table(ABC):
+    """A table of counts, a row a time unit. A subclass sets ``live``, ``bins`` and ``_columns``."""
+
+    live: bool
+    bins: tuple[str, ...]
+    _columns: Columns
+    _upcoming: Upcoming | None = None
+
+    @abstractmethod
+    def _labelled(self) -> Iterator[Row]:
+        """Every row with its place and its label."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the input."""
+
+    def first(self, calendar: Calendar) -> Snapshot | None:
+        """The first snapshot, which is still to come; None if there is none. Refuses what is no table of counts."""
+        self._columns.require_public()
+        self._upcoming = self._upcoming or Upcoming(self._labelled())
+        return Sequencer(calendar, self._columns).first(self._upcoming.look(1 if self.live else PREVIEW))
+
+    def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
+        """Every row as a snapshot. Where it need not wait, it looks at the first times before it begins."""
+        rows, self._upcoming = self._upcoming or Upcoming(self._labelled()), None
+        try:
+            yield from Sequencer(calendar, self._columns).snapshots(rows, look=0 if self.live else PREVIEW)
+        finally:
+            self.close()
 
 
 class Sequencer:
@@ -81,37 +134,45 @@ class Sequencer:
         self._columns = columns
         self._before = 0
 
-    def snapshots(self, rows: Iterator[Row], *, live: bool) -> Iterator[Snapshot]:
-        """Rows as snapshots. Where it need not wait, it looks at the times of the first rows before it begins."""
-        first: list[Row] = []
-        fault: PenstockError | None = None
-        try:
-            first.extend(() if live else islice(rows, PREVIEW))
-        except PenstockError as met:
-            fault = met  # which has its turn after the rows before it
-        self._calendar.preview([_label(label) for _, label, _ in first])
-        for row in first:
-            yield self._snapshot(*row)
-        if fault is not None:
-            raise fault
+    def first(self, rows: Sequence[Row]) -> Snapshot | None:
+        """The snapshot of the first of these rows, unless the second has the same time: then they are of groups."""
+        labels = self._preview(rows)
+        if len(labels) > 1 and labels[0] == labels[1]:
+            raise BadRow(f"{rows[1][0]}: this row repeats the time unit of the row before; {LONG_TABLE}.")
+        return self._snapshot(*rows[0]) if rows else None
+
+    def snapshots(self, rows: Upcoming, *, look: int) -> Iterator[Snapshot]:
+        """Rows as snapshots, after a look at the times of the first ones."""
+        self._preview(rows.look(look))
         for row in rows:
             yield self._snapshot(*row)
+
+    def _preview(self, rows: Sequence[Row]) -> list[str]:
+        labels = [_label(label) for _, label, _ in rows]
+        self._calendar.preview(labels)
+        return labels
 
     def _snapshot(self, place: str, label: Any, cells: Sequence[Any]) -> Snapshot:
         """The snapshot of a row, or a refusal that names the place and never the content."""
         name = _label(label)
         if self._columns.guessed and name.isdecimal():  # times are published, and these may be counts
-            column = self._columns.names[self._columns.time]
-            raise BadRow(f'{place}: is "{column}" the time, which is published as it stands? Say so with --time.')
+            column = self._columns.time + 1
+            raise BadRow(f"{place}: is column {column} the time, which is published as it stands? Say so with --time.")
         t = self._unit(f"{place}, column {self._columns.time + 1}", name)
         try:
             return Snapshot(t, cells, label=name)
         except BadCounts:
             where = next((i for i, cell in enumerate(cells) if not _is_count(cell)), 0)
             raise BadRow(
-                f'{place}, column {self._columns.number(where)} ("{self._columns.bins[where]}"): a count is a whole'
-                " number from 0 to 2**53; mend the cell and run again."
+                f"{place}, column {self._columns.number(where)}{self._described(where, cells[where])}."
             ) from None
+
+    def _described(self, bin_number: int, cell: Any) -> str:
+        """What is wrong with a cell. Where words stand for counts, the names may be none, and are not shown."""
+        name, rule = self._columns.bins[bin_number], "a count is a whole number from 0 to 2**53"
+        if _is_word(cell):
+            return f": {rule}; if a group is named here, {LONG_TABLE}"
+        return f' ("{name}"): {rule}; mend the cell and run again'
 
     def _unit(self, place: str, label: str) -> int:
         if not label or not label.isprintable():
@@ -158,14 +219,5 @@ def _is_count(cell: Any) -> bool:
     return True
 
 
-def _sounds_like_time(name: str) -> bool:
-    return TIMES.search(name.strip()) is not None
-
-
-def is_label(name: str) -> bool:
-    """Whether a name looks like a time or a number, not like the name of a column."""
-    try:
-        placed(name.strip())
-    except BadInput:
-        return False
-    return True
+def _is_word(cell: Any) -> bool:
+    return isinstance(cell, str) and any(map(str.isalpha, cell)) and not any(map(str.isdigit, cell))

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import IO, Any
+from typing import Any
 
 from penstock.errors import BadRow
-from penstock.streams.calendar import Calendar
 from penstock.streams.lines import Lines
-from penstock.streams.source import Columns, Row, Sequencer
-from penstock.types import Snapshot
+from penstock.streams.source import Columns, Row, Table
+
+# 1.234 is 1234 where columns are separated by semicolons, because the comma is a decimal point, and 1.234 elsewhere.
+THOUSANDS = re.compile(r"\s*\d{1,3}(\.\d{3})+\s*")
 
 
-class TextSource(ABC):
+class TextSource(Table):
     """Histogram rows in lines of text."""
 
-    bins: tuple[str, ...]
-
-    def __init__(self, lines: IO[bytes], name: str, *, time: str | None = None, live: bool = False) -> None:
-        self.live = live
-        self._name = name
-        self._lines = Lines(lines, name, live=live)
+    def __init__(self, lines: Lines, *, time: str | None = None) -> None:
+        self.live = lines.live
+        self._name = lines.name
+        self._lines = lines
         try:
             self._columns = self._begin(time)
         except BaseException:
@@ -34,43 +34,55 @@ class TextSource(ABC):
     def _begin(self, time: str | None) -> Columns:
         """Read which columns there are."""
 
-    @abstractmethod
-    def _labelled(self) -> Iterator[Row]:
-        """Every row with its place and its label."""
-
-    def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
-        """Every row as a snapshot."""
-        try:
-            yield from Sequencer(calendar, self._columns).snapshots(self._labelled(), live=self.live)
-        finally:
-            self.close()
-
     def close(self) -> None:
         """Let go of the file."""
         self._lines.close()
 
 
 class CsvSource(TextSource):
-    """Comma-separated rows: a header with the names, then a time and a count for every bin."""
+    """Separated rows: a header with the names, then a time and a count for every bin.
+
+    Spreadsheets leave cells without content behind the last column, and rows of them behind the last row; they are
+    passed over.
+    """
 
     def _begin(self, time: str | None) -> Columns:
         self._rows = self._lines.rows()
         header = next(self._rows, None)
         if header is None:
             raise BadRow(f"{self._name} is empty; its first line names the time column and the bins.")
-        return Columns(header[1], time, self._name)
+        return Columns(_without_blanks(header[1], 0), time, self._name)
 
     def _labelled(self) -> Iterator[Row]:
         width = len(self._columns.names)
         for line, row in self._rows:
-            place = f"{self._name}, line {line}"
-            if len(row) != width:
+            place, cells = f"{self._name}, line {line}", _without_blanks(row, width)
+            if not any(map(str.strip, cells)):
+                continue
+            if len(cells) != width:
                 raise BadRow(
-                    f"{place}: this row and the header differ in their number of columns ({len(row)} and {width});"
+                    f"{place}: this row and the header differ in their number of columns ({len(cells)} and {width});"
                     " every row needs a time and a count for every bin."
                 )
-            label = row.pop(self._columns.time)
-            yield place, label, as_numbers(row)
+            label = cells.pop(self._columns.time)
+            yield place, label, self._numbers(place, cells)
+
+    def _numbers(self, place: str, cells: list[str]) -> list[Any]:
+        """The counts of a row, unless a point in one may separate thousands."""
+        if self._lines.separator != "," and any(map(THOUSANDS.fullmatch, cells)):
+            where = next(i for i, cell in enumerate(cells) if THOUSANDS.fullmatch(cell))
+            raise BadRow(
+                f"{place}, column {self._columns.number(where)}: whether the point in this count separates thousands is"
+                " not known; write counts with digits alone."
+            )
+        return as_numbers(cells)
+
+
+def _without_blanks(cells: list[str], width: int) -> list[str]:
+    """The cells without blank ones behind the column of this number."""
+    while len(cells) > width and not cells[-1].strip():
+        cells.pop()
+    return cells
 
 
 def as_numbers(cells: list[str]) -> list[Any]:
@@ -106,14 +118,16 @@ class JsonlSource(TextSource):
         for line, row in chain([self._first], self._objects):
             place = f"{self._name}, line {line}"
             if row.keys() != expected:
-                raise BadRow(f"{place}, {_odd_key(set(row), expected)}.")
+                raise BadRow(f"{place}, {_odd_key(list(row), self._columns.names)}.")
             cells = [row[name] for name in self.bins]
-            numbers = [cell if type(cell) in (int, float) else str(cell) for cell in cells]
+            numbers = [cell if type(cell) in (int, float, str) else "" for cell in cells]
             yield place, row[time], numbers
 
 
-def _odd_key(row: set[str], expected: set[str]) -> str:
-    new = sorted(row - expected)
-    if new:
-        return f'column "{new[0]}": the first line has no such bin; declare every bin from the start'
-    return f'column "{min(expected - row)}" is missing: give every bin a count, 0 if nothing happened'
+def _odd_key(row: Sequence[str], expected: Sequence[str]) -> str:
+    """What is wrong with the names of a row; a name that was not declared may be a value, and is not shown."""
+    new = next((column for column, name in enumerate(row, start=1) if name not in set(expected)), None)
+    if new is not None:
+        return f"column {new}: the first line has no such bin; declare every bin from the start"
+    missing = min(set(expected) - set(row))
+    return f'column "{missing}" is missing: give every bin a count, 0 if nothing happened'

@@ -7,7 +7,7 @@ from pathlib import Path
 from penstock.errors import BadCounts, BadInput, BadRow
 from penstock.streams import Stream
 from penstock.streams.lines import Lines, open_bytes
-from penstock.streams.source import is_label
+from penstock.streams.names import is_label
 from penstock.streams.text import as_numbers
 from penstock.types import Ints
 
