@@ -77,4 +77,4 @@ def _require_admitted(made: Mechanism, first: Snapshot) -> None:
     session = Session(made, first.bins, noise=None)
     session.check(first)
     if not made.model.is_over(first.t):
-        session.mechanism.admit(first)
+        session.mechanism.admit(first.t, first.label)

@@ -26,7 +26,7 @@ def require_foundable(path: str | Path, *, key: str | Path | None = None, head: 
     with plainly(place):
         for file in (place, key_file, head_file):
             _require_folder(file)
-        HeadFile(head_file).require_unused()
+        HeadFile(head_file).require_unused(place)
         if key_file.exists():
             KeyFile(key_file).read()
 

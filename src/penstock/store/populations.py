@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from penstock.epsilon import Epsilon
 from penstock.errors import BudgetExceeded, OtherStream
 from penstock.laws import model_of
-from penstock.ledger import Population
 from penstock.models import PrivacyModel
+from penstock.population import Population
 from penstock.store.archive import Declaration
 
 

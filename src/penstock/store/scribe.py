@@ -13,7 +13,6 @@ from penstock.laws import described, model_of
 from penstock.ledger import Ledger
 from penstock.models import PrivacyModel
 from penstock.noise import Noise
-from penstock.population import Population
 from penstock.proofs import fingerprint
 from penstock.store.account import Intent, Pending
 from penstock.store.archive import Declaration
