@@ -205,7 +205,7 @@ def test_the_same_rows_piped_again_give_the_same_bytes(desk: Desk) -> None:
     rows = "t,a\n2026-11,5\n2026-12,6\n2027-01,7\n"
     code, first, err = desk.run(input="-", output="-", stdin=rows)
     assert (code, first.count("\n")) == (0, 4)
-    assert "done" in err
+    assert err.startswith("the input ended (a pipe does not tell whether all was written): stream")
     assert desk.run(input="-", output="-", stdin=b"\xef\xbb\xbf" + rows.replace("\n", "\r\n").encode())[1] == first
     only_new = desk.run(input="-", output="-", stdin="t,a\n2027-02,7\n")[1].splitlines()
     assert only_new[0] == first.splitlines()[0]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from penstock.allocation import risk as table
 from penstock.allocation.pacing import HOURS, LARGE, Pacing, off_beat
-from penstock.allocation.risk import Objective, compute, observed, paces, risks
+from penstock.allocation.risk import Objective, compute, paces, risks
 from penstock.codec import decode, encode
 from penstock.primitives.dynamics import dynamics
 from penstock.primitives.season import PERIODS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import ModuleType
@@ -82,3 +83,14 @@ def by_class_name(name: str) -> Any:
         if found.__name__ == name:
             return found
     raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+
+
+def all_names() -> list[str]:
+    """What the package holds, mechanisms included, for its ``__dir__``.
+
+    >>> import penstock as ps
+    >>> {"Auto", "Store", "SPAS"} <= set(dir(ps))
+    True
+    """
+    classes = (found.__name__ for found in mechanisms().values())
+    return sorted({*vars(sys.modules["penstock"]), *classes})

@@ -73,8 +73,8 @@ def paces(window: int) -> Ints:
 def risks(window: int, objective: Objective, *, windows: int, shared: tuple[bool, ...]) -> tuple[Floats, ...]:
     """Logarithms of errors, a row a pace and a column a model; those tables that are not on the disk are made.
 
-    Each twice: as it is without a watch, and as it is with one that never has had too many yeses. ``shared``: a table
-    for readings that follow each other and share what they cost, so that they have less noise, or for those that do not.
+    Each twice: as it is without a watch, and as it is with one that never has had too many yeses. ``shared`` asks for
+    tables of readings that share what they cost, so that they have less noise, or of those that do not.
     """
     squared, shape = objective == "rmse", (2, len(paces(window)), dynamics(window).size)
     folder = tablefile.find_folder()
@@ -115,7 +115,13 @@ def _schedule(window: int, pace: int, windows: int, shared: Sequence[bool]) -> S
 def _name(window: int, squared: bool, windows: int, shared: bool) -> str:
     """By what a table is known again: whatever it depends on, its own code included."""
     objects = pays, steady, Bank, dynamics, posterior
-    modules = __name__, filters.__name__, simulation.__name__, posteriors.__name__, *(each.__module__ for each in objects)
+    modules = (
+        __name__,
+        filters.__name__,
+        simulation.__name__,
+        posteriors.__name__,
+        *(each.__module__ for each in objects),
+    )
     code = "".join(bare_code(sys.modules[name]) for name in modules)
     known = hashlib.sha256(f"{window} {squared} {windows} {shared} {np.__version__} {code}".encode())
     return f"risk-{known.hexdigest()[:16]}.npy"

@@ -79,10 +79,14 @@ def plan(
     rows = rows_of(made, listed.labels, model.sensitivity)
     published = sum(row.weight > 0 for row in rows)
     about = f"{published} of {several(len(rows), 'unit')} published, epsilon {model.epsilon} in any {window}"
-    said = {"certificate": made.certificate(), "as_it_goes": asked.as_it_goes(made), "run": asked.command(law, measure)}
+    said = {
+        "certificate": made.certificate(model.sensitivity),
+        "as_it_goes": asked.as_it_goes(made),
+        "run": asked.command(law, measure),
+    }
     with reader_may_leave():
         if json:
-            as_json(_summary(made) | said | {"units": [row.as_dict() for row in rows]})
+            as_json(_summary(made, model.sensitivity) | said | {"units": [row.as_dict() for row in rows]})
         elif output != STANDARD:
             _show(made, rows, about, said)
         if output:
@@ -149,9 +153,11 @@ class Asked:
         return shlex.join(words)
 
 
-def _summary(made: Plan) -> dict[str, Any]:
-    values = {"value": made.value, "bound": made.bound, "gap": made.gap, "uniform_value": made.uniform_value}
-    return {"window": made.window, "epsilon": str(made.epsilon), "error": made.error} | values
+def _summary(made: Plan, sensitivity: int) -> dict[str, Any]:
+    """What the plan is worth. Values are sums of weight times the error of a unit, as the units have it."""
+    named = {"value": made.value, "bound": made.bound, "uniform_value": made.uniform_value}
+    values = {name: made.noise_of(value, sensitivity) for name, value in named.items()}
+    return {"window": made.window, "epsilon": str(made.epsilon), "error": made.error, "gap": made.gap} | values
 
 
 def _show(made: Plan, rows: list[Row], about: str, said: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ from penstock.errors import BadInput
 from penstock.histograms.catalogue import HISTOGRAMS
 from penstock.parameters import nearest
 from penstock.points import require_public
+from penstock.spatial import WHOLE_DOMAIN
 from penstock.static import (
     CumulativeHistogram,
     Keeper,
@@ -88,6 +89,15 @@ StorePath = Annotated[str, typer.Option("--store", help="Keeps it; made if new."
 Output = Annotated[str, typer.Option("--output", "-o", help='A CSV file, or "-".', rich_help_panel=options.FILES)]
 
 
+def _warn_of_radius(publication: Publication, law: SpatialNeighbourhood) -> None:
+    """Say so if a promise is weaker than it could be for the same noise."""
+    if not publication.heeds_radius and law.radius != WHOLE_DOMAIN:
+        messages.print(
+            f"[bold]warning:[/] the noise of this histogram is the same for every radius, so --radius {law.radius} only"
+            f" makes the promise weaker; take --radius {WHOLE_DOMAIN}, unless a population has this radius."
+        )
+
+
 def publish(
     what: What,
     file: File,
@@ -128,6 +138,7 @@ def publish(
     with progress("Reading, point") as show:
         read = read_points(file, column, axes=len(ends), form=input_format, show=show)
     points = Points(read.values, law.snapped_to, size_is_public=size_is_public)
+    _warn_of_radius(publication, law)
     found, again = place.published(publication, law, read, points, output)
     with reader_may_leave():
         if json:

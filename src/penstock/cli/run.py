@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from penstock import streams
 from penstock.cli import options
-from penstock.cli.console import as_json, messages, progress, reader_may_leave, several
+from penstock.cli.console import as_json, count_lines, messages, progress, reader_may_leave, several
 from penstock.cli.opening import require_meant, warn_of
 from penstock.cli.settings import Settings, from_toml, overridden, parameters_of, require_same_origin, shaped
 from penstock.cli.stopping import StoppableSource
@@ -40,6 +40,7 @@ class Summary:
     lost: int = 0
     remaining: str = ""
     stopped: bool = False
+    piped: bool = False  # whoever wrote the input may have been killed: a pipe ends alike
 
     def count(self, release: Published) -> None:
         new = release.t > self.before
@@ -54,7 +55,13 @@ class Summary:
         lost = f", {self.lost} lost to a crash" if self.lost else ""
         again = f"; {self.written - self.new} older written again" if self.written > self.new else ""
         where = f" ({self.label})" if self.label not in ("", str(self.t)) else ""
-        return f'stream "{self.stream}" is at t={self.t}{where}; {new}{lost}{again}.'
+        return f'{self._end}: stream "{self.stream}" is at t={self.t}{where}; {new}{lost}{again}.'
+
+    @property
+    def _end(self) -> str:
+        if self.stopped:
+            return "stopped"
+        return "the input ended (a pipe does not tell whether all was written)" if self.piped else "done"
 
 
 def run(
@@ -146,7 +153,7 @@ def _stretch(model: PrivacyModel) -> str:
 
 def _published(settings: Settings) -> Summary:
     """Check everything, then publish."""
-    made, summary = settings.made(), Summary(settings.name)
+    made, summary, rows = settings.made(), Summary(settings.name), count_lines(settings.input)
     with StoppableSource(settings.source()) as source:
         made = shaped(made, source.bins)
         with (
@@ -158,14 +165,14 @@ def _published(settings: Settings) -> Summary:
                 form=settings.output_format,
                 intervals=made.intervals and settings.sliding().keeps_intervals,
             ) as sink,
-            progress("Publishing, time unit") as show,
+            progress("Publishing, time unit", rows) as show,
         ):
             require_same_origin(settings.output, sink.mechanism, settings.sliding().named(made.title))
             summary.before = summary.t = publisher.t
             for release in publisher.run(source, sink, post=[settings.sliding()], gaps=settings.gaps):
                 summary.count(release)
-                show(release.t)
-        summary.stopped = source.signal is not None
+                show(summary.written if rows else release.t)
+        summary.stopped, summary.piped = source.signal is not None, source.live
     if source.signal is not None:
         _report(summary, settings, json=False)
         raise typer.Exit(128 + source.signal)
@@ -191,4 +198,4 @@ def _report(summary: Summary, settings: Settings, json: bool) -> None:
     if json and settings.output != STANDARD:
         as_json(asdict(summary))
     else:
-        messages.print(f"{'stopped' if summary.stopped else 'done'}: {escape(str(summary))}")
+        messages.print(escape(str(summary)))
