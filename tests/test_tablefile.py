@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from penstock.allocation import tablefile
 from penstock.allocation.tablefile import can_write, find_folder, read_table, write_table
 
 
@@ -41,7 +40,7 @@ def test_who_has_no_home_at_all_has_no_folder(monkeypatch: pytest.MonkeyPatch) -
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(tablefile.Path, "home", homeless)
+    monkeypatch.setattr(Path, "home", homeless)
     assert find_folder() is None
 
 

@@ -79,7 +79,8 @@ class Plan:
         >>> round(made.value), round(made.noise_of(made.value, sensitivity=2))  # variances of 2 (2 / 0.5)**2
         (8, 64)
         """
-        return OF_NOISE[self.error] * sensitivity ** POWERS[self.error] * value
+        factor: int = OF_NOISE[self.error] * sensitivity ** POWERS[self.error]
+        return factor * value
 
     def certificate(self, sensitivity: int = 1) -> str:
         """What the plan is worth, for people: errors as they are in the noise of a count."""

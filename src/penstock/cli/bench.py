@@ -19,7 +19,7 @@ from penstock.bench.runner import known
 from penstock.bench.suite.naming import Loaded
 from penstock.bench.suite.streams import LONG, NAMED, named
 from penstock.bench.summary import Errors
-from penstock.cli import benching
+from penstock.cli import benching, options
 from penstock.cli.console import messages, progress, results, several
 from penstock.cli.goals import auto
 from penstock.cli.peers import peers
@@ -38,7 +38,15 @@ def leaderboard(
     data: benching.Data = None,
     into: benching.Into = benching.INTO,
     boards: Annotated[list[str], typer.Option("--board", help=f"Only this one of {', '.join(BOARDS)}.")] = [],  # noqa: B006
-    only: Annotated[list[str], typer.Option(help="Run only this mechanism; others as far as they are known.")] = [],  # noqa: B006
+    only: Annotated[
+        list[str],
+        typer.Option(
+            "--only",
+            "--mechanism",
+            help="Run only this mechanism, perhaps of your own: mine.py; others as far as they are known.",
+        ),
+    ] = [],  # noqa: B006
+    allow_unproven: options.AllowUnproven = False,
     streams: Annotated[list[str], typer.Option("--stream", help="On this stream, see penstock bench streams.")] = [],  # noqa: B006
     dev: Annotated[bool, typer.Option("--dev", help="Only six short streams, for working on a mechanism.")] = False,
     seeds: Annotated[int | None, typer.Option(min=1, help="Runs in each cell, instead of 3, or 9 of short.")] = None,
@@ -63,7 +71,8 @@ def leaderboard(
         if cache.dropped:
             messages.print(f"{several(cache.dropped, 'row')} of {escape(str(cache.path))} cannot be trusted; dropped.")
         for board in chosen:
-            found = benching.run(board.wanted(keys, seeds), board.title, loader, cache, workers, adopt)
+            wanted = board.wanted(keys, seeds, allow_unproven=allow_unproven)
+            found = benching.run(wanted, board.title, loader, cache, workers, adopt)
             others = known(board.wanted(seeds=seeds), loader, cache) if keys else {}  # as far as they are
             shown.append(Shown(board, others | found))
             results.print(standings_table(shown[-1]))
