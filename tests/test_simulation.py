@@ -57,7 +57,9 @@ def test_a_table_does_not_depend_on_the_number_of_processors(processors: int, mo
 @given(st.integers(2, 2000), st.integers(1, 30), st.floats(-1, 3).map(lambda power: 10.0**power), st.integers(0, 99))
 def test_filters_find_what_those_of_a_bank_do(window: int, every: int, scale: float, seed: int) -> None:
     models, rng = dynamics(window), np.random.default_rng(seed)
-    counts = simulate_counts(models, 8 * every, 3, rng)[::every]
+    made = np.empty((8 * every, 3, models.size))
+    simulate_counts(models, rng, made)
+    counts = made[::every]
     measured = counts + rng.laplace(0, scale, counts.shape)
     filters, bank, scales = Filters(models, 3, every, scale), Bank(3, models), np.full((3, 1), scale)
     filters.begin(measured[0])
@@ -77,7 +79,7 @@ def test_noise_is_that_of_numpy_wherever_it_is_taken_up() -> None:
     expected = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        simulate_counts(models, 4, 2, rng)
+        simulate_counts(models, rng, np.empty((4, 2, models.size)))
         expected.append(rng.laplace(0, 2.5, (skipped + 2, 2, models.size))[skipped:])
     drawn = [noise.copy() for noise in islice(streams.draw_noise(2.5, skipped), 2)]
     np.testing.assert_allclose(drawn, np.concatenate(expected, axis=1), rtol=1e-13)

@@ -12,6 +12,9 @@ from penstock.primitives.dynamics import DAMPING, Dynamics
 from penstock.primitives.posteriors import Posteriors
 from penstock.types import Floats
 
+# Of e, so that the result is a usual number, which is quicker to compute; beyond it a share is 0 or 1.
+LARGEST_POWER = 600.0
+
 
 class Filters:
     """Filters for ``streams`` x models; measurements are ``every`` units apart, with Laplace noise of this ``scale``.
@@ -37,11 +40,12 @@ class Filters:
         self._surprise, self._before, self._whole, self._gain = np.empty((4, *shape))
         self._posteriors = Posteriors(shape, scale)
 
-    def begin(self, measured: Floats) -> None:
+    def begin(self, measured: Floats) -> Floats:
         """Take a first measurement as it is."""
         self.level[:] = measured
         self._variance[:] = 2 * self._scale**2 + self._models.around
         self._velocity_variance[:] = FIRST_VELOCITY * self._models.velocity[self._models.trends]
+        return self.level
 
     def follow(self, measured: Floats) -> Floats:
         """What the counts are taken for, given a measurement; to be used before the next one."""
@@ -63,12 +67,16 @@ class Filters:
         self._merge(moved, left)
         return self._take(moved[:, : models.size], left[:, : models.size])
 
-    def foresee(self, after: int, units: int) -> Floats:
-        """What is expected of so many units, the first of which is so many ``after`` the last measurement."""
-        expected = np.repeat(self.level[np.newaxis], units, axis=0)
+    def miss(self, counts: Floats, after: int) -> Floats:
+        """How far ``counts`` of units are from what is expected of them; the first is so many ``after`` the last.
+
+        They are told as seeds x units x repeats x models.
+        """
+        seeds, units, repeats, _ = counts.shape
+        off: Floats = self.level.reshape(seeds, 1, repeats, -1) - counts
         reach = self._reach[after - 1 : after - 1 + units, np.newaxis, np.newaxis]
-        expected[:, :, self._models.trends] += reach * self.velocity
-        return expected
+        off[..., self._models.trends] += reach * self.velocity.reshape(seeds, 1, repeats, -1)
+        return off
 
     def _advance(self, variance: Floats) -> None:
         """Units go by: levels become less certain, and those with a velocity move."""
@@ -84,12 +92,25 @@ class Filters:
     def _merge(self, moved: Floats, left: Floats) -> None:
         """Something may have happened or not, by the evidence: mean and variance of both."""
         sudden, twice, mean = self._models.sudden, self._twice, self._posteriors.mean
-        usual, happened = (self._posteriors.evidence(columns) for columns in (sudden, twice))
-        share = np.exp(-np.logaddexp(0.0, usual + self._nothing - happened - self._something))
+        evidence = self._posteriors.evidence(sudden.start)
+        share = evidence[:, : sudden.stop - sudden.start] - evidence[:, twice.start - sudden.start :]
+        share += self._nothing - self._something
+        np.minimum(share, LARGEST_POWER, out=share)
+        np.exp(np.maximum(share, -LARGEST_POWER, out=share), out=share)
+        share += 1
+        np.divide(1, share, out=share)
         apart = moved[:, twice] - moved[:, sudden]
-        left[:, sudden] += share * (left[:, twice] - left[:, sudden] + (1 - share) * np.square(apart))
-        moved[:, sudden] += share * apart
-        mean[:, sudden] += share * (mean[:, twice] - mean[:, sudden])
+        mixed = (1 - share) * apart
+        mixed *= apart
+        mixed += left[:, twice]
+        mixed -= left[:, sudden]
+        mixed *= share
+        left[:, sudden] += mixed
+        apart *= share
+        moved[:, sudden] += apart
+        np.subtract(mean[:, twice], mean[:, sudden], out=apart)
+        apart *= share
+        mean[:, sudden] += apart
 
     def _take(self, moved: Floats, left: Floats) -> Floats:
         """Move levels and velocities by what was found."""

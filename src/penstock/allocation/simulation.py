@@ -5,7 +5,6 @@ All draws come in one order, which is part of what a table of errors is: another
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -32,21 +31,32 @@ class Schedule(NamedTuple):
 
 
 class Streams:
-    """Made-up counts, units x streams x models: from each seed so many ``repeats``."""
+    """Made-up counts, seeds x units x repeats x models. Each seed and repeat is a stream of every model."""
 
     def __init__(self, models: Dynamics, units: int, repeats: int, seeds: Sequence[tuple[int, int]]) -> None:
-        self.models, self._repeats = models, repeats
-        self.counts = np.empty((units, repeats * len(seeds), models.size))
-        self._noise: list[np.random.PCG64] = []
-        for seed, part in zip(seeds, np.split(self.counts, len(seeds), axis=1), strict=True):
-            bits = np.random.PCG64(np.random.SeedSequence(seed))
-            part[:] = simulate_counts(models, units, repeats, np.random.Generator(bits))
-            self._noise.append(bits)
+        self.models, self.units = models, units
+        self.counts = np.empty((len(seeds), units, repeats, models.size))
+        self._noise = [np.random.PCG64(np.random.SeedSequence(seed)) for seed in seeds]
+        for counts, bits in zip(self.counts, self._noise, strict=True):
+            simulate_counts(models, np.random.Generator(bits), counts)
+
+    def __len__(self) -> int:
+        return self.counts.shape[0] * self.counts.shape[2]
+
+    def at(self, unit: int) -> Floats:
+        """The counts of a unit, streams x models, to be written to."""
+        counts: Floats = self.counts[:, unit].reshape(len(self), -1)  # a copy, unless there is but one seed
+        return counts if counts.base is None else counts.copy()
+
+    def parts(self, first: int, last: int) -> Iterator[tuple[int, Floats]]:
+        """The counts from one unit up to but without another, a few units at a time, and the first of these units."""
+        size = max(AT_ONCE // (len(self) * self.models.size), 1)
+        return ((unit, self.counts[:, unit : min(unit + size, last)]) for unit in range(first, last, size))
 
     def draw_noise(self, scale: float, skipped: int) -> Iterator[Floats]:
         """Laplace noise, one array for each measurement, after ``skipped`` other measurements."""
         generators = [np.random.Generator(self._skip(bits, skipped)) for bits in self._noise]
-        drawn = np.empty(self.counts.shape[1:])
+        drawn = np.empty((len(self), self.models.size))
         parts = np.split(drawn, len(generators))
         while True:
             for generator, part in zip(generators, parts, strict=True):
@@ -61,29 +71,27 @@ class Streams:
     def _skip(self, bits: np.random.PCG64, measurements: int) -> np.random.PCG64:
         skipped = np.random.PCG64()
         skipped.state = bits.state
-        return skipped.advance(measurements * self._repeats * self.models.size)
+        return skipped.advance(measurements * self.counts[0, 0].size)
 
 
-def simulate_counts(models: Dynamics, units: int, repeats: int, rng: np.random.Generator) -> Floats:
-    """Counts of every model, measured from the first level; units x repeats x models."""
-    shape = units, repeats, models.size
+def simulate_counts(models: Dynamics, rng: np.random.Generator, counts: Floats) -> None:
+    """Fill ``counts``, units x repeats x models, as the models move; measured from the first level."""
     sudden, trends = models.sudden, models.trends
-    counts = rng.standard_normal(shape)
+    rng.standard_normal(out=counts)
     counts *= np.sqrt(models.level + models.velocity)
-    hit = rng.random((*shape[:2], len(models.rate[sudden]))) < models.rate[sudden]
+    hit = rng.random((*counts.shape[:2], len(models.rate[sudden]))) < models.rate[sudden]
     counts[:, :, sudden] += hit * rng.standard_normal(hit.shape) * np.sqrt(models.jump[sudden])
-    velocity = np.zeros((repeats, len(models.velocity[trends])))
-    for unit in range(1, units):
+    velocity = np.zeros((counts.shape[1], len(models.velocity[trends])))
+    for unit in counts[1:, :, trends]:
         velocity *= DAMPING
-        counts[unit, :, trends] += velocity
+        unit += velocity
         velocity += rng.standard_normal(velocity.shape) * np.sqrt(models.velocity[trends])
     counts[0] = 0
     np.cumsum(counts, axis=0, out=counts)
     around = np.sqrt(models.around)
-    for part in _in_parts(counts):
-        part += rng.standard_normal(part.shape) * around
+    for unit in counts:
+        unit += rng.standard_normal(unit.shape) * around
     counts[:, :, sudden] += hit * rng.standard_normal(hit.shape) * np.sqrt(models.burst[sudden])
-    return counts
 
 
 def simulate_errors(streams: Streams, schedules: Sequence[Schedule], *, squared: bool, show: Show) -> Floats:
@@ -91,8 +99,7 @@ def simulate_errors(streams: Streams, schedules: Sequence[Schedule], *, squared:
 
     Scales of a schedule meet the same draws. The work is shared among processors; how many there are changes nothing.
     """
-    units = len(streams.counts)
-    steps = [-(-units // schedule.every) for schedule in schedules]
+    steps = [-(-streams.units // schedule.every) for schedule in schedules]
     skipped = np.cumsum([0, *steps]).tolist()
     jobs = [(row, plane) for row, schedule in enumerate(schedules) for plane in range(len(schedule.scales))]
     found = np.empty((len(schedules[0].scales), 2, len(schedules), streams.models.size))
@@ -116,52 +123,45 @@ def simulate_errors(streams: Streams, schedules: Sequence[Schedule], *, squared:
 
 def _mean_errors(streams: Streams, schedule: Schedule, plane: int, skipped: int, squared: bool) -> Floats:
     """What one schedule misses on average, with noise of one of its scales."""
-    counts, every, scale = streams.counts, schedule.every, schedule.scales[plane]
-    filters = Filters(streams.models, counts.shape[1], every, scale)
-    misses = Misses(streams.models, counts.shape[1], watched=pays(schedule.pace, every), squared=squared)
-    for begin, noise in zip(range(0, len(counts), every), streams.draw_noise(scale, skipped), strict=False):
-        noise += counts[begin]
-        if begin:
-            misses.add(filters.follow(noise) - counts[begin])
-        else:
-            filters.begin(noise)
-            misses.add(filters.level - counts[begin])
-        after = 1
-        for part in _in_parts(counts[begin + 1 : begin + every]):
-            misses.add_later(filters.foresee(after, len(part)) - part)
-            after += len(part)
-    return misses.mean(len(counts))
+    every, scale, units = schedule.every, schedule.scales[plane], streams.units
+    filters = Filters(streams.models, len(streams), every, scale)
+    misses = Misses(streams, watched=pays(schedule.pace, every), squared=squared)
+    for begin, noise in zip(range(0, units, every), streams.draw_noise(scale, skipped), strict=False):
+        counts = streams.at(begin)
+        noise += counts
+        counts -= filters.follow(noise) if begin else filters.begin(noise)
+        misses.add(counts)
+        for first, part in streams.parts(begin + 1, min(begin + every, units)):
+            misses.add_later(filters.miss(part, first - begin))
+    return misses.mean()
 
 
 class Misses:
     """How far filters were off, added up over units: without a watch, and if one that is ``watched`` sees jumps."""
 
-    def __init__(self, models: Dynamics, streams: int, *, watched: bool, squared: bool) -> None:
-        self._sudden, self._watched, self._power = models.sudden, watched, 2 if squared else 1
-        self._sums = np.zeros((2, streams, models.size))
+    def __init__(self, streams: Streams, *, watched: bool, squared: bool) -> None:
+        self._sudden, self._watched, self._squared = streams.models.sudden, watched, squared
+        self._sums, self._units = np.zeros((2, len(streams), streams.models.size)), streams.units
 
     def add(self, off: Floats) -> None:
-        """Units that were measured."""
-        self._sums += np.abs(off) ** self._power
+        """Units that were measured; ``off`` is used up."""
+        self._sums += self._sized(off)
 
     def add_later(self, off: Floats) -> None:
         """Units after that, until the next measurement; a watch would have seen what is far off."""
-        np.abs(off, out=off)
-        missed = (off**self._power).sum(axis=0)
+        shape = self._sums.shape[1], -1
+        sudden = np.abs(off[..., self._sudden]) if self._watched else None
+        missed = self._sized(off).sum(axis=1).reshape(shape)
         self._sums[0] += missed
-        if self._watched:
-            sudden = off[:, :, self._sudden]
-            left = np.where(sudden > SEEN, FOUND, sudden) ** self._power
-            missed[:, self._sudden] = left.sum(axis=0)
+        if sudden is not None:
+            left = self._sized(np.where(sudden > SEEN, FOUND, sudden))
+            missed[:, self._sudden] = left.sum(axis=1).reshape(shape)
         self._sums[1] += missed
 
-    def mean(self, units: int) -> Floats:
+    def _sized(self, off: Floats) -> Floats:
+        return np.square(off, out=off) if self._squared else np.abs(off, out=off)
+
+    def mean(self) -> Floats:
         """Of all streams and units."""
-        found: Floats = self._sums.mean(axis=1) / units
+        found: Floats = self._sums.mean(axis=1) / self._units
         return found
-
-
-def _in_parts(units: Floats) -> Iterator[Floats]:
-    """A few units at a time."""
-    size = max(AT_ONCE // math.prod(units.shape[1:]), 1)
-    return (units[begin : begin + size] for begin in range(0, len(units), size))

@@ -13,6 +13,9 @@ import numpy as np
 from penstock.primitives.posterior import ERFCX, HALF_NORMAL, WIDE
 from penstock.types import Floats, Mask
 
+# Beyond it exp(-x**2) is nothing beside 1. What is smaller still is slow to compute, as it is no usual number.
+FARTHEST = 24.0
+
 
 class Posteriors:
     """Means and variances of x ~ N(0, variance), given x + Laplace noise of one ``scale``, in arrays of this shape.
@@ -61,6 +64,7 @@ class Posteriors:
         np.add(moved, apart, out=far)
         self._sides /= half
         scaled = np.minimum(near, 0, out=self._scaled)
+        np.maximum(scaled, -FARTHEST, out=scaled)
         np.multiply(scaled, scaled, out=scaled)
         np.negative(scaled, out=scaled)
         np.exp(scaled, out=scaled)
@@ -96,15 +100,27 @@ class Posteriors:
         gain *= noise
         np.copyto(self.variance, gain, where=wide)
 
-    def evidence(self, columns: slice) -> Floats:
-        """The log of how likely the measurements in these columns were, found last."""
-        measured, prior, noise = self._measured[:, columns], self._prior[:, columns], 2 * self._scale**2
-        beyond = self._sign[:, columns] > 0  # twice where the near side is, as it was left
-        below = prior / noise - self._apart[:, columns] / self._scale
-        exact = np.where(beyond, below, np.square(measured) / (-2 * prior))
-        exact += np.log(self._sides[0][:, columns] / (4 * self._scale))
-        wide = self._wide[:, columns]
+    def evidence(self, first: int = 0) -> Floats:
+        """The log of how likely measurements were that were found last, from this column on; to be used at once."""
+        part = slice(first, None)
+        measured, prior, noise = self._measured[:, part], self._prior[:, part], 2 * self._scale**2
+        below, above = self._work[:, :, part]
+        np.divide(prior, noise, out=below)
+        np.divide(self._apart[:, part], self._scale, out=above)
+        below -= above
+        np.multiply(measured, measured, out=above)
+        above /= prior
+        above *= -0.5
+        # the sign was left as 2 where the measurement lies beyond the moved prior, else as 0
+        np.copyto(above, below, where=self._sign[:, part] > 1)
+        whole = np.log(self._sides[0][:, part], out=below)
+        above += whole
+        above -= math.log(4 * self._scale)
+        wide = self._wide[:, part]
         if wide.any():
-            whole = prior + noise
-            np.copyto(exact, -0.5 * (np.square(measured) / whole + np.log(2 * np.pi * whole)), where=wide)
-        return exact
+            total = prior + noise
+            normal = np.log(2 * np.pi * total, out=below)
+            normal += np.square(measured) / total
+            normal *= -0.5
+            np.copyto(above, normal, where=wide)
+        return above
