@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -37,8 +38,9 @@ class Streams:
         self.models, self.units = models, units
         self.counts = np.empty((len(seeds), units, repeats, models.size))
         self._noise = [np.random.PCG64(np.random.SeedSequence(seed)) for seed in seeds]
-        for counts, bits in zip(self.counts, self._noise, strict=True):
-            simulate_counts(models, np.random.Generator(bits), counts)
+        generators = map(np.random.Generator, self._noise)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(simulate_counts, repeat(models), generators, self.counts))
 
     def __len__(self) -> int:
         return self.counts.shape[0] * self.counts.shape[2]

@@ -123,4 +123,5 @@ class Posteriors:
             normal += np.square(measured) / total
             normal *= -0.5
             np.copyto(above, normal, where=wide)
-        return above
+        found: Floats = above
+        return found
