@@ -79,11 +79,7 @@ def plan(
     rows = rows_of(made, listed.labels, model.sensitivity)
     published = sum(row.weight > 0 for row in rows)
     about = f"{published} of {several(len(rows), 'unit')} published, epsilon {model.epsilon} in any {window}"
-    said = {
-        "certificate": made.certificate(model.sensitivity),
-        "as_it_goes": asked.as_it_goes(made),
-        "run": asked.command(law, measure),
-    }
+    said = asked.said(made, law, model.sensitivity)
     with reader_may_leave():
         if json:
             as_json(_summary(made, model.sensitivity) | said | {"units": [row.as_dict() for row in rows]})
@@ -141,6 +137,11 @@ class Asked:
         if not spent[here].all():  # epsilon is so small that something was left out
             return None
         return float((made.weights[here] / spent[here] ** POWERS[made.error]).sum()) / made.value
+
+    def said(self, made: Plan, law: dict[str, Any], sensitivity: int) -> dict[str, Any]:
+        """What is said of a plan, and how to run it."""
+        certificate, run = made.certificate(sensitivity), self.command(law, made.error)
+        return {"certificate": certificate, "as_it_goes": self.as_it_goes(made), "run": run}
 
     def command(self, law: dict[str, Any], error: Error) -> str:
         """How to run it."""
