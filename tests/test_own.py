@@ -132,6 +132,16 @@ def test_it_publishes_for_good_with_a_finished_proof_only() -> None:
     assert "EveryOther" in command("statement", "s.db")[1]
 
 
+def test_a_file_of_settings_names_it_from_where_it_lies(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prove()
+    settings = 'input = "counts.csv"\noutput = "out.csv"\nstore = "s.db"\nmechanism = "mine.py:EveryOther"\n'
+    Path("mine.toml").write_text(settings + '[model]\nname = "w-event"\nepsilon = 1\nw = 4\n', encoding="utf-8")
+    (here / "elsewhere").mkdir()
+    monkeypatch.chdir(here / "elsewhere")
+    code, _, err = command("run", "../mine.toml")
+    assert (code, f"{UNITS} new releases" in err) == (0, True), err
+
+
 def test_another_mechanism_does_not_go_on_with_its_stream() -> None:
     prove()
     run()

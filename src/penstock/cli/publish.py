@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from penstock.cli import once, once_picture, options
-from penstock.cli.console import as_json, messages, progress, reader_may_leave
+from penstock.cli.console import as_json, count_lines, messages, progress, reader_may_leave
 from penstock.cli.gridding import ends_of, gridded
 from penstock.cli.once import Told
 from penstock.cli.opening import name_of, require_meant, require_people, warn_of
@@ -135,7 +135,7 @@ def publish(
     place = Place(file, store, stream or "", key, head, population, population_epsilon)
     place.require_usable(output, to, drawn=what != "median" and len(ends) <= 2)
     require_public(size_is_public)
-    with progress("Reading, point") as show:
+    with progress("Reading, point", count_lines(file)) as show:
         read = read_points(file, column, axes=len(ends), form=input_format, show=show)
     points = Points(read.values, law.snapped_to, size_is_public=size_is_public)
     _warn_of_radius(publication, law)
