@@ -214,6 +214,19 @@ def test_the_same_rows_piped_again_give_the_same_bytes(desk: Desk) -> None:
     assert (code, out, "was begun with every = auto" in err) == (2, "", True)  # other units would be drawn anew
 
 
+def test_a_producer_that_is_killed_is_not_taken_for_one_that_was_done(desk: Desk) -> None:
+    """A pipe ends alike: what was cut off in a line is refused, and what may have been cut off after one is said."""
+    rows = "t,a\n" + "".join(f"{t},{t}\n" for t in range(1, 7))
+    code, _, err = desk.run(input="-", stdin=rows + "7,1234"[:3])
+    assert (code, "is not finished" in err, "done" in err) == (2, True, False)
+    code, out, err = desk.run("--json", input="-", stdin=rows)
+    assert (code, json.loads(out)["piped"], json.loads(out)["t"], "done" in err) == (0, True, 6, False)
+    assert "the input ended" in desk.run(input="-", stdin=rows)[2]
+    desk.input.write_text(rows)
+    assert desk.run("--stream", "stream")[2].startswith("done: stream ")
+    assert json.loads(desk.run("--stream", "stream", "--json")[1])["piped"] is False
+
+
 def test_a_row_without_a_name_is_not_published_twice(desk: Desk) -> None:
     desk.input.write_text("t,a\nx,5\n,31337\n")
     for _ in range(2):
