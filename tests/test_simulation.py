@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from penstock.allocation.filters import Filters
 from penstock.allocation.risk import compute
-from penstock.allocation.simulation import Schedule, Streams, simulate_counts, simulate_errors
+from penstock.allocation.simulation import Schedule, Streams, count_steps, simulate_counts
 from penstock.primitives.bank import Bank
 from penstock.primitives.dynamics import dynamics
 from penstock.types import Floats
@@ -85,10 +85,15 @@ def test_noise_is_that_of_numpy_wherever_it_is_taken_up() -> None:
     np.testing.assert_allclose(drawn, np.concatenate(expected, axis=1), rtol=1e-13)
 
 
-def test_how_far_it_is_is_shown_up_to_the_end() -> None:
+def test_how_far_it_is_is_shown_from_the_beginning_to_the_end() -> None:
     said: list[tuple[int, int]] = []
-    streams = Streams(dynamics(4), 8, 1, [(8, 0)])
-    schedules = [Schedule(1, 4, (1.0, 2.0)), Schedule(4, 1, (4.0, 3.0))]
-    simulate_errors(streams, schedules, squared=False, show=lambda done, total: said.append((done, total)))
-    assert (said[0], said[-1]) == ((0, 20), (20, 20))
+    compute(12, False, 12, shared=[False, True], show=lambda done, total: said.append((done, total)))
+    total = said[0][1]
+    assert (said[0], said[-1]) == ((0, total), (total, total))
     assert said == sorted(said)
+
+
+def test_every_measurement_is_a_step() -> None:
+    schedules = [Schedule(1, 4, (1.0, 2.0)), Schedule(4, 1, (4.0, 3.0))]
+    assert count_steps(8, schedules) == 2 * 2 + 2 * 8
+    assert count_steps(9, schedules[:1]) == 2 * 3

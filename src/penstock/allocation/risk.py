@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 
 from penstock.allocation import filters, simulation, tablefile
-from penstock.allocation.simulation import Schedule, Show, Streams, simulate_errors
+from penstock.allocation.simulation import Schedule, Show, Streams, count_steps, simulate_errors
 from penstock.allocation.volleys import steady
 from penstock.allocation.watch import pays
 from penstock.primitives import posteriors
@@ -101,6 +101,7 @@ def compute(
     repeats = max(min(REPEATS, MOST_REPEATED // units), 1)
     seeds = [(units, batch) for batch in range(BATCHES if units <= MOST_UNITS else 1)]
     schedules = [_schedule(window, pace, windows, shared) for pace in paces(window).tolist()]
+    show(0, count_steps(units, schedules))
     errors = simulate_errors(Streams(models, units, repeats, seeds), schedules, squared=squared, show=show)
     return [*np.round(np.log(errors) / (2 if squared else 1), DIGITS)]
 

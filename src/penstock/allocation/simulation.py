@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from itertools import repeat
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
+from itertools import accumulate, count, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from penstock.types import Floats
 
 # Numbers that are worked on at once, so that they stay in the cache of a processor.
 AT_ONCE = 1 << 16
+SHOWN_EVERY_SECONDS = 0.2
 Show = Callable[[int, int], None]
 
 
@@ -96,45 +98,57 @@ def simulate_counts(models: Dynamics, rng: np.random.Generator, counts: Floats) 
     counts[:, :, sudden] += hit * rng.standard_normal(hit.shape) * np.sqrt(models.burst[sudden])
 
 
+def count_steps(units: int, schedules: Sequence[Schedule]) -> int:
+    """How many measurements all schedules make in so many units, with each of their scales."""
+    return sum(len(schedule.scales) * -(-units // schedule.every) for schedule in schedules)
+
+
 def simulate_errors(streams: Streams, schedules: Sequence[Schedule], *, squared: bool, show: Show) -> Floats:
     """The mean error of each filter, or its square: scales x 2 x schedules x models; without a watch, and with one.
 
     Scales of a schedule meet the same draws. The work is shared among processors; how many there are changes nothing.
     """
     steps = [-(-streams.units // schedule.every) for schedule in schedules]
-    skipped = np.cumsum([0, *steps]).tolist()
+    skipped = [0, *accumulate(steps)]
     jobs = [(row, plane) for row, schedule in enumerate(schedules) for plane in range(len(schedule.scales))]
+    jobs.sort(key=lambda job: schedules[job[0]].every)
     found = np.empty((len(schedules[0].scales), 2, len(schedules), streams.models.size))
-    done, total = 0, sum(steps[row] for row, _ in jobs)
-    show(done, total)
+    done, total = [0] * len(jobs), count_steps(streams.units, schedules)
+
+    def work(number: int) -> None:
+        row, plane = jobs[number]
+        tick = partial(done.__setitem__, number)
+        found[plane, :, row] = _mean_errors(streams, schedules[row], plane, skipped[row], squared, tick)
+
     pool = ThreadPoolExecutor(os.cpu_count())
     try:
-        waiting = {
-            pool.submit(_mean_errors, streams, schedules[row], plane, skipped[row], squared): (row, plane)
-            for row, plane in sorted(jobs, key=lambda job: -steps[job[0]])
-        }
-        for ended in as_completed(waiting):
-            row, plane = waiting[ended]
-            found[plane, :, row] = ended.result()
-            done += steps[row]
-            show(done, total)
+        waiting = {pool.submit(work, number) for number in range(len(jobs))}
+        while waiting:
+            ended, waiting = wait(waiting, timeout=SHOWN_EVERY_SECONDS)
+            for each in ended:
+                each.result()
+            show(sum(done), total)
     finally:
         pool.shutdown(cancel_futures=True)
     return found
 
 
-def _mean_errors(streams: Streams, schedule: Schedule, plane: int, skipped: int, squared: bool) -> Floats:
+def _mean_errors(
+    streams: Streams, schedule: Schedule, plane: int, skipped: int, squared: bool, tick: Callable[[int], None]
+) -> Floats:
     """What one schedule misses on average, with noise of one of its scales."""
     every, scale, units = schedule.every, schedule.scales[plane], streams.units
     filters = Filters(streams.models, len(streams), every, scale)
     misses = Misses(streams, watched=pays(schedule.pace, every), squared=squared)
-    for begin, noise in zip(range(0, units, every), streams.draw_noise(scale, skipped), strict=False):
+    begins = range(0, units, every)
+    for number, begin, noise in zip(count(1), begins, streams.draw_noise(scale, skipped), strict=False):
         counts = streams.at(begin)
         noise += counts
         counts -= filters.follow(noise) if begin else filters.begin(noise)
         misses.add(counts)
         for first, part in streams.parts(begin + 1, min(begin + every, units)):
             misses.add_later(filters.miss(part, first - begin))
+        tick(number)
     return misses.mean()
 
 
