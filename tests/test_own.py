@@ -96,6 +96,9 @@ def test_it_takes_part_in_the_benchmark() -> None:
     with Path("b/results.csv").open(encoding="utf-8") as file:
         assert [row["what"] for row in csv.DictReader(file)] == ["mine.py"] * 2
     assert "runs to do" not in command(*arguments, "--allow-unproven")[2]  # they are known
+    page = Path("b/part/leaderboard.md").read_text(encoding="utf-8")
+    assert "--only mine.py" in page
+    assert "--allow-unproven" in page  # or who repeats it is refused
 
 
 def test_it_is_on_no_board_whose_promise_it_does_not_claim() -> None:

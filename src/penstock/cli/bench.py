@@ -77,7 +77,7 @@ def leaderboard(
             shown.append(Shown(board, others | found))
             results.print(standings_table(shown[-1]))
             _tell_deserted(shown[-1])
-    command = _command({"--board": boards, "--only": only, "--stream": streams}, seeds, dev=dev)
+    command = _command({"--board": boards, "--only": only, "--stream": streams}, seeds, dev, allow_unproven)
     folder = into if whole else into / PART
     written = write(folder, shown, list(about.values()), figures=figures, command=command, origins=cache.origins)
     benching.tell_stand_ins(about.values())
@@ -131,10 +131,10 @@ def _chosen(keys: Sequence[str], names: Sequence[str], *, dev: bool) -> list[Boa
     return [board.on(names) if names else board for board in boards]
 
 
-def _command(lists: Mapping[str, Sequence[str]], seeds: int | None, *, dev: bool) -> str:
+def _command(lists: Mapping[str, Sequence[str]], seeds: int | None, dev: bool, allow_unproven: bool) -> str:
     """What was asked for, without where things lie on this machine."""
     told = [f"{name} {each}" for name, chosen in lists.items() for each in chosen]
-    told += ["--dev"] * dev + [f"--seeds {seeds}"] * (seeds is not None)
+    told += ["--dev"] * dev + [f"--seeds {seeds}"] * (seeds is not None) + ["--allow-unproven"] * allow_unproven
     return " ".join(["penstock bench leaderboard", *told])
 
 
