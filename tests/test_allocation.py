@@ -338,8 +338,10 @@ def test_units_for_which_nothing_is_left_are_named() -> None:
 def test_a_certificate_says_it_in_words(error: Error) -> None:
     made = plan([1, 100, 1, 1] * 5, 4, 2, error=error)
     text = made.certificate()
-    assert f"weighted {error} error of this plan is {made.value:.6g}" in text
-    assert f"no plan can be below {made.bound:.6g}" in text
+    noise = {"squared": 2, "absolute": 1}[error]
+    assert f"weighted {error} error of this plan, the sum of weight times " in text
+    assert f"is {noise * made.value:.6g}, and no plan can be below {noise * made.bound:.6g} " in text
+    assert f"is {noise * 3 ** POWERS[error] * made.value:.6g}, " in made.certificate(3)
     assert f"Equal shares would have {made.uniform_value / made.value:.3g} times" in text
     assert made.uniform_value == pytest.approx(5 * 103 * 2 ** POWERS[error])
     assert made.value <= made.rounded_value <= made.value * (1 + 1e-7)

@@ -68,6 +68,7 @@ DOOR = [
     "StoreError",
     "UserLevel",
     "WEvent",
+    "__dir__",
     "__getattr__",
     "allocation",
     "asking",

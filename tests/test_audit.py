@@ -39,11 +39,11 @@ from penstock.audit.bounds import interval, loss_above
 from penstock.audit.evidence import TESTS, Finding, findings
 from penstock.audit.planted import Planted
 from penstock.audit.rows import attack, pattern
-from penstock.audit.targets import audited, found
+from penstock.audit.targets import audited
 from penstock.audit.trials import POINTS, Arena, Case, Job, Run, Seen, Trials, attempt, worked_off
 from penstock.audit.verdict import SUMMED, Verdict, judged
 from penstock.bench import page
-from penstock.catalogue import mechanisms
+from penstock.catalogue import mechanism, mechanisms
 from penstock.checks import CHECKS, Kernel, Subject
 from penstock.checks.witness import Witness
 from penstock.epsilon import Epsilon
@@ -915,7 +915,7 @@ def test_a_file_of_two_mechanisms(verb: str, desk: Desk) -> None:
     path.write_text(path.read_text() + "\n\n@dataclass(kw_only=True)\nclass Other(Mine):\n    '''Other.'''\n")
     assert "Mine, Other" in refused(verb, path)
     assert "it has Mine, Other" in refused(verb, f"{path}:Third")
-    assert found(f"{path}:Other").__name__ == "Other"
+    assert mechanism(f"{path}:Other").__name__ == "Other"
 
 
 UNUSABLE = {
@@ -965,7 +965,7 @@ def test_a_pair_that_is_not_of_neighbours_accuses_nobody(desk: Desk) -> None:
 
 def test_a_good_mechanism_of_ones_own_keeps_every_promise(desk: Desk) -> None:
     path = desk.mine(proof=PROOF.format("0"))
-    now = fingerprint(found(str(path)))
+    now = fingerprint(mechanism(str(path)))
     path.with_suffix(".md").write_text(PROOF.format(now))
     code, out, err = command("check", path)
     assert (code, err) == (0, "")

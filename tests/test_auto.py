@@ -547,4 +547,8 @@ def test_more_bins_than_a_state_can_hold_are_refused_before_anything_is_spent() 
 
 def test_a_window_that_nobody_can_plan_for_is_refused() -> None:
     with pytest.raises(ps.BadInput, match="another mechanism"):
-        auto(ps.WEvent(epsilon=1, w=30_000))
+        auto(ps.WEvent(epsilon=1, w=50_001))
+
+
+def test_a_year_of_quarter_hours_is_a_window() -> None:
+    assert auto(ps.WEvent(epsilon=1, w=366 * 96)).model.window == 35_136

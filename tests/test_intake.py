@@ -363,15 +363,19 @@ def test_a_refused_later_run_leaves_the_folder_as_it_was(text: str, more: tuple[
     refused(*more)
 
 
-def test_an_input_without_rows_begins_nothing() -> None:
-    for source, stdin in (("in.csv", ""), ("-", "t,a\n")):
-        Path("in.csv").write_text("t,a\n")
-        before = contents(Path())
-        code, out, err = run(*PEOPLE, input=source, stdin=stdin)
-        assert (code, out, contents(Path()) == before) == (0, "", True)
-        assert (
-            err == f'done: no row has come yet, so stream "{"in" if source == "in.csv" else "stream"}" was not begun.\n'
-        )
+@pytest.mark.parametrize(
+    ("source", "stdin", "stream", "end"),
+    [
+        ("in.csv", "", "in", "done"),
+        ("-", "t,a\n", "stream", "the input ended (a pipe does not tell whether all was written)"),
+    ],
+)
+def test_an_input_without_rows_begins_nothing(source: str, stdin: str, stream: str, end: str) -> None:
+    Path("in.csv").write_text("t,a\n")
+    before = contents(Path())
+    code, out, err = run(*PEOPLE, input=source, stdin=stdin)
+    assert (code, out, contents(Path()) == before) == (0, "", True)
+    assert err == f'{end}: no row has come yet, so stream "{stream}" was not begun.\n'
 
 
 def test_a_check_refuses_what_a_run_would() -> None:

@@ -43,10 +43,25 @@ def test_a_rule_as_json_is_the_plan() -> None:
     best = plan(weights, 14, 1)
     assert weights[:8] == [1, 1, 0, 0, 5, 1, 1, 1]
     assert [unit["budget"] for unit in units] == [str(e) for e in best.budgets]
-    assert (found["value"], found["bound"], found["certificate"]) == (best.value, best.bound, best.certificate())
+    assert found["certificate"] == best.certificate()
+    assert (found["value"], found["bound"]) == (
+        2 * best.value,
+        2 * best.bound,
+    )  # the variance of noise for e is 2 / e**2
     assert 1 - 1e-6 < found["as_it_goes"] < 1.05
     assert [unit["time"] for unit in units[:2]] == ["2026-01-01", "2026-01-02"]
     assert [unit["error"] is None for unit in units] == [weight == 0 for weight in weights]
+
+
+@pytest.mark.parametrize("error", ["squared", "absolute"])
+@pytest.mark.parametrize("law", [(), ("--neighbours", "replace", "--per-unit", "3")])
+def test_the_error_of_a_plan_is_the_sum_over_its_own_table(error: str, law: tuple[str, ...]) -> None:
+    """One definition: weight times what the table has for each unit, also where a person has several records."""
+    found = planned("--weights", RULE, "--window", 5, "--units", 23, "--error", error, *law, "--start", "2026-01-01")
+    published = [unit for unit in found["units"] if unit["weight"]]
+    for name, value in (("error", "value"), ("uniform", "uniform_value")):
+        assert sum(unit["weight"] * unit[name] for unit in published) == pytest.approx(found[value], rel=1e-6)
+    assert f"is {found['value']:.6g}, and no plan can be below {found['bound']:.6g}" in found["certificate"]
 
 
 def test_the_fullest_window_of_a_unit_is_one_that_it_is_in() -> None:

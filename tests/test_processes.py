@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 
@@ -47,6 +49,18 @@ def test_ctrl_c_that_something_swallows_stops_what_follows() -> None:
     with pytest.raises(KeyboardInterrupt):
         list(spread(work, [1, 2], workers=1))
     assert begun == [1]
+
+
+def test_the_tests_pass_where_signals_are_ignored() -> None:
+    """As under ``nohup``, and wherever tests are started in the background of a script."""
+    program = (
+        "import os, signal, sys\n"
+        "for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM): signal.signal(number, signal.SIG_IGN)\n"
+        "os.execv(sys.executable, [sys.executable, '-m', 'pytest', '-p', 'no:cacheprovider', *sys.argv[1:]])"
+    )
+    chosen = [__file__, "-k", "ctrl_c"]
+    done = subprocess.run([sys.executable, "-c", program, *chosen], capture_output=True, text=True, check=False)
+    assert (done.returncode, "3 passed" in done.stdout) == (0, True), done.stdout
 
 
 def test_who_handles_ctrl_c_keeps_doing_so() -> None:

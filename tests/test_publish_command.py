@@ -141,6 +141,35 @@ def test_a_plane_has_two_columns_and_two_axes() -> None:
     assert "points are in order along one axis only" in said
 
 
+MAP = ("--domain", "0..10,0..20", *LAW[4:], "--column", "x", "--column", "y", "--step", "1,2")
+BY_BIN = ("--method", "laplace", "--step", "5")
+
+
+@pytest.mark.parametrize(
+    ("file", "told", "warned"),
+    [
+        ("places.csv", (*MAP, "--radius", "0.1"), True),
+        ("places.csv", (*MAP, "--radius", "0.1", "--method", "quadtree"), True),
+        ("places.csv", (*MAP, "--radius", "domain"), False),
+        ("ages.csv", (*LAW, *BY_BIN), True),
+        ("ages.csv", (*LAW, "--step", "5"), False),
+    ],
+)
+def test_a_radius_that_buys_nothing_is_warned_of(file: str, told: tuple[str, ...], warned: bool) -> None:
+    """Where noise is the same for every radius, a small one is a weaker promise and nothing else."""
+    code, _, err = command("publish", "histogram", file, *told)
+    assert (code, err.count("take --radius domain")) == (0, int(warned))
+    assert len(err.splitlines()) == 1 + warned
+
+
+def test_the_noise_that_is_warned_of_is_indeed_the_same() -> None:
+    noise = []
+    for radius in ("0.1", "domain"):
+        told = (*MAP, "--radius", radius, "--stream", radius, "--json")
+        noise.append(json.loads(command("publish", "histogram", "places.csv", *told)[1])["noise_sd"])
+    assert noise[0] == noise[1]
+
+
 @pytest.mark.parametrize("what", ["points", "histogram", "median"])
 def test_json_tells_the_same_for_a_script(what: str) -> None:
     found = json.loads(publish(what, "--json", "--step", "5"))

@@ -232,6 +232,24 @@ def test_deviation_sees_a_jump_of_the_largest_counts(length: int) -> None:
 
 
 @fixed
+@given(questions(), st.integers(1, 3), st.integers(-3, 3), seeds)
+def test_where_records_are_replaced_no_query_moves_further_if_they_are_added_or_removed(
+    question: tuple[str, list[int], list[int], list[int], Bins | None], per_unit: int, added: int, seed: int
+) -> None:
+    """So the noise covers all three kinds of change, and a statement may say so."""
+    kind, counts, labels, reference, bins = question
+    query, model = (
+        made(kind, labels, np.array(reference)),
+        EventLevel(epsilon=1, neighbours="replace", per_unit=per_unit),
+    )
+    other, rng = np.array(counts), np.random.default_rng(seed)
+    for _ in range(min(abs(added), per_unit)):
+        other[rng.integers(len(other))] += int(np.sign(added))
+    other = np.clip(other, 0, LARGEST_COUNT)
+    assert np.abs(query(np.array(counts), bins) - query(other, bins)).sum() <= query.sensitivity(model)
+
+
+@fixed
 @given(series(), models, seeds)
 def test_neighbours_move_deviations_no_further_than_the_sensitivity(
     given_series: tuple[Ints, Ints, int], model: PrivacyModel, seed: int

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from penstock.allocation import risk as table
 from penstock.allocation.pacing import HOURS, LARGE, Pacing, off_beat
-from penstock.allocation.risk import computed, paces, risk
+from penstock.allocation.risk import Objective, compute, paces, risks
 from penstock.codec import decode, encode
 from penstock.primitives.dynamics import dynamics
 from penstock.primitives.season import PERIODS
@@ -22,20 +22,25 @@ from penstock.types import Floats
 WINDOW = 6  # a table of it takes a moment
 
 
+def risk(window: int, objective: Objective = "mae", *, windows: int = 12, shared: bool = False) -> Floats:
+    """One table."""
+    return risks(window, objective, windows=windows, shared=(shared,))[0]
+
+
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of one's own for tables, and nothing remembered in the process, before or after."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    risk.cache_clear()
+    risks.cache_clear()
     yield tmp_path
-    risk.cache_clear()
+    risks.cache_clear()
 
 
 @pytest.fixture
 def kept(cache: Path) -> Path:
     """The file of the table."""
     risk(WINDOW)
-    risk.cache_clear()
+    risks.cache_clear()
     (path,) = (path for path in cache.rglob("*") if path.is_file())
     return path
 
@@ -66,7 +71,7 @@ def test_of_what_hardly_moves_the_table_says_that_every_further_release_is_a_los
     """It is made of pseudo-random numbers; they must not decide whether to publish three times or four."""
     models, window = dynamics(24), 24
     still = (models.level < 1e-3) & (models.around < 0.1) & (models.rate == 0) & (models.velocity == 0)
-    errors = computed(window, False, 12)[0, :, still].mean(axis=0)
+    errors = compute(window, False, 12)[0][0, :, still].mean(axis=0)
     assert still.sum() > 4
     assert (np.diff(errors[paces(window) <= 8]) > 0).all()
 
@@ -78,7 +83,7 @@ def test_what_moves_faster_is_best_published_more_often(squared: bool) -> None:
     models = dynamics(window)
     walks = (models.level > 0) & ~models.seasonal & (models.around == models.around.min())
     order = np.argsort(models.level[walks])
-    best = paces(window)[computed(window, squared, 12)[0][:, walks][:, order].argmin(axis=0)]
+    best = paces(window)[compute(window, squared, 12)[0][0][:, walks][:, order].argmin(axis=0)]
     assert (np.diff(best) >= 0).all()
     assert best[0] <= 2
     assert best[-1] == window
@@ -88,7 +93,7 @@ def test_an_error_is_that_of_noise_where_nothing_is_worth_remembering() -> None:
     """A walk of leaps, published always: what is off is the Laplace noise of a window's share, alone."""
     models = dynamics(WINDOW)
     leaps = int(models.level.argmax())
-    mean, squared = (np.exp(computed(WINDOW, root, 12)[0, -1, leaps]) for root in (False, True))
+    mean, squared = (np.exp(compute(WINDOW, root, 12)[0][0, -1, leaps]) for root in (False, True))
     assert mean == pytest.approx(WINDOW, rel=0.2)
     assert squared == pytest.approx(np.sqrt(2) * WINDOW, rel=0.2)
 
@@ -105,7 +110,7 @@ def kalman(level: float, every: int, noise: float) -> float:
 def test_walks_that_are_followed_for_long_are_as_far_off_as_by_kalman_or_less() -> None:
     """A little less, as it is known that noise is Laplace's; for all walks that are learnt within a window."""
     window = 20
-    models, found = dynamics(window), np.exp(computed(window, True, 12)[0])
+    models, found = dynamics(window), np.exp(compute(window, True, 12)[0][0])
     walks = (models.level > 0) & ~models.seasonal & (models.around == models.around.min())
     ratios = [
         found[row, model] / kalman(models.level[model], -(-window // pace), 2.0 * pace**2)
@@ -204,12 +209,12 @@ def test_a_plan_that_is_saved_and_loaded_goes_on_exactly() -> None:
 
 
 def test_it_is_made_up_alike_every_time() -> None:
-    np.testing.assert_array_equal(computed(WINDOW, False, 12), computed(WINDOW, False, 12))
+    np.testing.assert_array_equal(compute(WINDOW, False, 12)[0], compute(WINDOW, False, 12)[0])
 
 
 def test_a_second_time_it_is_read(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = computed(WINDOW, False, 12)
-    monkeypatch.setattr(table, "computed", refuse)
+    expected = compute(WINDOW, False, 12)[0]
+    monkeypatch.setattr(table, "compute", refuse)
     np.testing.assert_array_equal(risk(WINDOW), expected)
     np.testing.assert_array_equal(risk(WINDOW, "mre"), expected)  # its errors are weighed when they are added up
     others: list[dict[str, Any]] = [{"objective": "rmse"}, {"windows": 1}, {"shared": True}]
@@ -236,7 +241,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 def test_a_damaged_file_is_made_anew(damage: str, kept: Path) -> None:
     data = kept.read_bytes()
     kept.write_bytes(DAMAGE[damage](data))
-    np.testing.assert_array_equal(risk(WINDOW), computed(WINDOW, False, 12))
+    np.testing.assert_array_equal(risk(WINDOW), compute(WINDOW, False, 12)[0])
     assert kept.read_bytes() == data
 
 
@@ -269,5 +274,5 @@ def test_a_disk_that_is_full_leaves_nothing_half_written(cache: Path, monkeypatc
         patched.setattr(np, "save", full)
         expected = risk(WINDOW)
     assert not [path for path in cache.rglob("*") if path.is_file()]
-    risk.cache_clear()
+    risks.cache_clear()
     np.testing.assert_array_equal(risk(WINDOW), expected)

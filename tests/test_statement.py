@@ -392,7 +392,11 @@ def test_no_path_of_the_host_and_no_count_is_told(here: Path) -> None:
             Unit(length="30 minutes"),
             "in any 5 consecutive presences (these are time units of 30 ",
         ),
-        (ps.DeltaNeighbourhood(epsilon=1, steps=24), Unit("hour"), "replacing their records by others (at most 1 per "),
+        (
+            ps.DeltaNeighbourhood(epsilon=1, steps=24),
+            Unit("hour"),
+            "adding their records, removing them, or replacing them by",
+        ),
     ],
 )
 def test_whom_a_model_protects_in_words(model: ps.PrivacyModel, unit: Unit, said: str) -> None:
@@ -408,7 +412,12 @@ def test_sentences_hold_what_the_model_says(model: ps.PrivacyModel, every: str) 
     assert ("replacing" in found.protects) == (model.neighbours == "replace")
     assert model.window == 1 or str(model.window) in found.protects
     assert (str(model.epsilon), found.relation) == (found.epsilon, model.neighbours)
-    assert ("counted at all" in " ".join(found.does_not_protect)) == (model.neighbours == "replace")
+    assert "adding" in found.protects  # noise for a replaced record covers one that is added or removed
+    assert "removing" in found.protects
+    left_out = " ".join(found.does_not_protect)
+    assert "counted at all" not in left_out
+    assert ("Replacing records by others" in left_out) == (model.neighbours == "add-remove")
+    assert ("is present, and when: it is public" in left_out) == isinstance(model, ps.MContext)
     mantissa, _, power = found.odds.partition(" x 10^")
     exact = float(model.epsilon) / math.log(10)
     assert exact <= math.log10(Decimal(mantissa)) + int(power or 0) <= exact + 1e-4

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import penstock as ps
 from in_process import published
 from penstock.allocation.pacing import Pacing
-from penstock.allocation.risk import computed, paces
+from penstock.allocation.risk import compute, paces
 from penstock.allocation.timetable import Timetable
 from penstock.allocation.watch import LONG, SEEN, SELDOM, YESES, Experience, Watch, alarms, in_time, pays
 from penstock.charges import Fact, Point, Span, recount
@@ -126,7 +126,7 @@ def test_rare_jumps_that_a_watch_sees_are_no_reason_to_publish_often() -> None:
     models = dynamics(60)
     large = (models.rate > 0) & (models.rate < 1 / 200) & (models.jump > (2 * SEEN) ** 2)
     seldom = np.array([pays(pace, -(-60 // pace)) for pace in paces(60).tolist()])
-    unwatched, watched = computed(60, False, 6)
+    unwatched, watched = compute(60, False, 6)[0]
     assert large.any()
     saved = (unwatched - watched)[seldom][:, large]
     assert (saved > 0).all()

@@ -3,7 +3,7 @@
     import penstock as ps
 
     stream = ps.streams.synthetic(bins=64, steps=1000, seed=7)
-    mechanism = ps.SPAS(model=ps.WEvent(epsilon=1.0, w=120))
+    mechanism = ps.Auto(model=ps.WEvent(epsilon=1.0, w=120))
     for release in ps.publish(stream, mechanism):
         print(release.t, release.values)
 
@@ -11,6 +11,7 @@ Besides the names below, every mechanism is here under the name of its class (``
 """
 
 from penstock import allocation, asking, histograms, post, static, streams, theory
+from penstock.catalogue import all_names as __dir__
 from penstock.catalogue import by_class_name as __getattr__
 from penstock.catalogue import mechanism, mechanisms
 from penstock.curator import Curator
@@ -59,6 +60,7 @@ __all__ = [
     "StoreError",
     "UserLevel",
     "WEvent",
+    "__dir__",
     "__getattr__",
     "allocation",
     "asking",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import ModuleType
@@ -14,7 +15,9 @@ from penstock.errors import BadInput, NotProven
 from penstock.laws import MODELS, named
 from penstock.mechanisms.base import Mechanism
 from penstock.models import PrivacyModel
+from penstock.own import is_file, load_mechanism
 from penstock.parameters import nearest
+from penstock.proofs import PROVED, proof_of
 
 
 def found_in(folder: ModuleType) -> dict[str, type[Mechanism]]:
@@ -35,21 +38,28 @@ def mechanisms() -> dict[str, type[Mechanism]]:
 
 
 def mechanism(key: str) -> type[Mechanism]:
-    """The mechanism of this key."""
+    """The mechanism of this key, or of a file of one's own: ``mine.py``, ``mine.py:Mine``."""
+    if is_file(key):
+        return load_mechanism(key)
     found = mechanisms()
     if key.lower() not in found:
         raise BadInput(f"no mechanism is called {key!r}; there are {', '.join(found)}.{nearest(key, found)}")
     return found[key.lower()]
 
 
-def made(name: str, parameters: Mapping[str, Any], model: PrivacyModel) -> Mechanism:
-    """The mechanism of this key or class name, with these parameters."""
+def made(name: str, parameters: Mapping[str, Any], model: PrivacyModel, *, allow_unproven: bool = False) -> Mechanism:
+    """The mechanism of this key, class name or file, with these parameters. Without a proof only if that is allowed."""
     kinds = {kind.__name__: kind for kind in mechanisms().values()}
     kind = kinds[name] if name in kinds else mechanism(name)
     require_proven(kind, model)
     require_known(kind, parameters)
+    if not allow_unproven and proof_of(kind).status != PROVED:
+        raise NotProven(
+            f"{kind.__name__} has no finished proof beside it; write one, or try it in a simulation with"
+            " --allow-unproven."
+        )
     try:
-        return kind(model=model, **parameters)
+        return kind(model=model, **parameters, allow_unproven=allow_unproven)
     except TypeError:
         raise BadInput(f"a parameter of {kind.__name__} has a value of the wrong kind, or is missing.") from None
 
@@ -82,3 +92,14 @@ def by_class_name(name: str) -> Any:
         if found.__name__ == name:
             return found
     raise AttributeError(f"module 'penstock' has no attribute {name!r}")
+
+
+def all_names() -> list[str]:
+    """What the package holds, mechanisms included, for its ``__dir__``.
+
+    >>> import penstock as ps
+    >>> {"Auto", "Store", "SPAS"} <= set(dir(ps))
+    True
+    """
+    classes = (found.__name__ for found in mechanisms().values())
+    return sorted({*vars(sys.modules["penstock"]), *classes})

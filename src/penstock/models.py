@@ -180,7 +180,8 @@ class UserLevel(PrivacyModel):
 class DeltaNeighbourhood(PrivacyModel):
     """Hides changes whose first and last differ by less than ``steps`` units (dynamic data).
 
-    The paper's neighbours replace a record, so that is the default here.
+    The paper's neighbours add, remove or replace a person's records. Noise for replaced records covers all three, so
+    ``replace`` is the default here.
     """
 
     steps: int

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.allocation.risk import WINDOWS, Objective, paces, risk
+from penstock.allocation.risk import WINDOWS, Objective, paces, risks
 from penstock.allocation.watch import Experience, alarms, in_time
 from penstock.primitives.dynamics import Dynamics, dynamics
 from penstock.primitives.season import PERIODS
@@ -54,9 +54,7 @@ class Pacing:
         self._window, self._paces = window, paces(window)
         self._power = 2 if objective == "rmse" else 1  # of errors that are added up
         self._watched, self._alarms = watched, alarms(models, window)
-        known = [
-            risk(window, objective, windows=windows, shared=each) for each in ([False, True] if may_share else [False])
-        ]
+        known = risks(window, objective, windows=windows, shared=(False, True) if may_share else (False,))
         self._tables = [self._table(unwatched, watched, models) for unwatched, watched in known]
         self.sharing = False
         self._allowed = self._paces >= min(LEAST, window)

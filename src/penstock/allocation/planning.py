@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike
 
 from penstock.allocation.interior import solved
 from penstock.allocation.posing import as_weights, asked, posed
-from penstock.allocation.program import POWERS, Error
+from penstock.allocation.program import OF_NOISE, POWERS, Error
 from penstock.epsilon import Epsilon, Number
 from penstock.errors import BadInput
 from penstock.parameters import at_least_one, shown, within
 from penstock.types import Floats, Mask
+
+MEANINGS = {"squared": "variance", "absolute": "mean size"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +70,24 @@ class Plan:
         sums = [0, *accumulate(budget.nano for budget in (*self.spent, *self.budgets))]
         return tuple(Epsilon.of_nano(b - a) for a, b in zip(sums, sums[self.window :], strict=False))
 
-    def certificate(self) -> str:
-        """What the plan is worth, for people."""
+    def noise_of(self, value: float, sensitivity: int = 1) -> float:
+        """A weighted error in terms of the noise of a count: the sum of weight x its variance, or its mean size.
+
+        ``sensitivity`` is how far one unit's histogram can move.
+
+        >>> made = plan([1, 1], window=2, epsilon=1)
+        >>> round(made.value), round(made.noise_of(made.value, sensitivity=2))  # variances of 2 (2 / 0.5)**2
+        (8, 64)
+        """
+        factor: int = OF_NOISE[self.error] * sensitivity ** POWERS[self.error]
+        return factor * value
+
+    def certificate(self, sensitivity: int = 1) -> str:
+        """What the plan is worth, for people: errors as they are in the noise of a count."""
+        value, bound = (self.noise_of(each, sensitivity) for each in (self.value, self.bound))
         said = (
-            f"The weighted {self.error} error of this plan is {self.value:.6g}, and no plan can be below"
-            f" {self.bound:.6g} (relative gap {self.gap:.1g})."
+            f"The weighted {self.error} error of this plan, the sum of weight times {MEANINGS[self.error]} of the noise"
+            f" in a count, is {value:.6g}, and no plan can be below {bound:.6g} (relative gap {self.gap:.1g})."
         )
         if self.value:
             said += f" Equal shares would have {self.uniform_value / self.value:.3g} times its error."

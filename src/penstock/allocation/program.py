@@ -17,6 +17,8 @@ from penstock.types import Floats
 
 Error = Literal["squared", "absolute"]
 POWERS: dict[str, int] = {"squared": 2, "absolute": 1}
+# Of Laplace noise with scale 1: its variance, and its mean absolute value.
+OF_NOISE: dict[str, int] = {"squared": 2, "absolute": 1}
 ROUNDING = 2.0**-52  # of one addition
 
 

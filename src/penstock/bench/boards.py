@@ -10,6 +10,7 @@ from penstock import catalogue
 from penstock.bench.scenario import OBJECTIVE, SUMMING, Promise, Scenario
 from penstock.bench.suite.streams import LONG
 from penstock.errors import BadInput
+from penstock.own import is_file
 from penstock.parameters import nearest
 
 LONG_PROMISES = (
@@ -66,12 +67,12 @@ class Board:
         sums = [SUMS] if self.width > 1 else []
         return compared_under(self.promises[0]) + sums
 
-    def scenarios(self, only: Iterable[str] = ()) -> list[Scenario]:
-        """Every mechanism, or only some, in every cell."""
+    def scenarios(self, only: Iterable[str] = (), *, allow_unproven: bool = False) -> list[Scenario]:
+        """Every mechanism, or only some, in every cell; those of one's own need a proof, or nobody minds."""
         chosen = list(only) or self.mechanisms
-        compared = self.mechanisms
+        compared = [*self.mechanisms, *self.own(chosen)]
         return [
-            each
+            each._replace(allow_unproven=allow_unproven and is_file(key))
             for stream in self.streams
             for promise in self.promises
             for key in chosen
@@ -79,9 +80,16 @@ class Board:
             for each in contestants(stream, promise, key, self.measures if promise in self.aimed else (), self.width)
         ]
 
-    def wanted(self, only: Iterable[str] = (), seeds: int | None = None) -> dict[Scenario, int]:
+    def own(self, keys: Iterable[str]) -> list[str]:
+        """The mechanisms of one's own among these that claim the promises of this board."""
+        law = type(self.promises[0].model)
+        return [key for key in keys if is_file(key) and law in catalogue.mechanism(key).proven_for]
+
+    def wanted(
+        self, only: Iterable[str] = (), seeds: int | None = None, *, allow_unproven: bool = False
+    ) -> dict[Scenario, int]:
         """How many runs there are of each scenario, if nobody says so."""
-        return dict.fromkeys(self.scenarios(only), seeds or self.seeds)
+        return dict.fromkeys(self.scenarios(only, allow_unproven=allow_unproven), seeds or self.seeds)
 
 
 def beginnings(name: str, lengths: Iterable[int]) -> list[str]:
@@ -187,8 +195,9 @@ def board_named(key: str) -> Board:
 
 def require_mechanisms(keys: Iterable[str], boards: Iterable[Board]) -> list[str]:
     """The keys, if every one of them is compared on one of these boards."""
-    compared = {key for board in boards for key in board.mechanisms}
-    chosen = [key.lower() for key in keys]
+    told, known = list(keys), list(boards)
+    chosen = [key if is_file(key) else key.lower() for key in told]
+    compared = {key for board in known for key in (*board.mechanisms, *board.own(chosen))}
     for key in chosen:
         catalogue.mechanism(key)
         if key not in compared:

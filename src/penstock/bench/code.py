@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
+import sys
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 
 from penstock.errors import BadInput
@@ -42,11 +44,26 @@ def _imports(name: str) -> tuple[str, ...]:
     """The modules of this package that a module imports, wherever in it."""
     found = set()
     for node in ast.walk(ast.parse(_code(name))):
-        if isinstance(node, ast.Import) and any(each.name.startswith("penstock") for each in node.names):
-            raise BadInput(f"{name} imports the package by import; write from ... import ..., which can be followed.")
+        if isinstance(node, ast.Import):
+            found |= _whole(name, [each.name for each in node.names])
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             found |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
-    return tuple(sorted(name for name in found - WITHOUT_EFFECT if name.startswith("penstock.") and _is_module(name)))
+    return tuple(sorted(each for each in found - WITHOUT_EFFECT if _counts(each, name) and _is_module(each)))
+
+
+def _whole(name: str, imported: list[str]) -> set[str]:
+    """What is imported as a whole, which a mechanism of one's own may do: then it may use all of the package."""
+    if name.startswith("penstock.") and any(each.split(".")[0] == "penstock" for each in imported):
+        raise BadInput(f"{name} imports the package by import; write from ... import ..., which can be followed.")
+    return set(imported)
+
+
+def _counts(name: str, importer: str) -> bool:
+    """Whether a module is of this package, or lies beside a mechanism of one's own."""
+    if name.split(".")[0] == "penstock" or importer.startswith("penstock."):
+        return name.split(".")[0] == "penstock" and (name != "penstock" or not importer.startswith("penstock."))
+    files = [getattr(sys.modules.get(each), "__file__", None) for each in (name, importer)]
+    return None not in files and Path(str(files[0])).parent == Path(str(files[1])).parent
 
 
 def _is_module(name: str) -> bool:

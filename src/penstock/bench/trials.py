@@ -10,7 +10,7 @@ from functools import partial
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from penstock.errors import BadInput
@@ -42,7 +42,7 @@ def refused(fault: BadInput) -> int:
 @contextmanager
 def bar(total: int, doing: str = "measuring") -> Iterator[Callable[..., None]]:
     """A bar that shows how far it is, and what moves it on, by one or by so many."""
-    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         yield partial(progress.advance, progress.add_task(doing, total=total))

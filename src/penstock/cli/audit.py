@@ -10,9 +10,10 @@ import typer
 from rich.markup import escape
 
 from penstock.audit import auditing
-from penstock.audit.targets import audited, found
+from penstock.audit.targets import audited
 from penstock.audit.verdict import Verdict
 from penstock.bench.trials import bar
+from penstock.catalogue import mechanism as found
 from penstock.catalogue import require_proven
 from penstock.cli import options
 from penstock.cli.console import as_json, results

@@ -19,7 +19,7 @@ from penstock.bench.runner import known
 from penstock.bench.suite.naming import Loaded
 from penstock.bench.suite.streams import LONG, NAMED, named
 from penstock.bench.summary import Errors
-from penstock.cli import benching
+from penstock.cli import benching, options
 from penstock.cli.console import messages, progress, results, several
 from penstock.cli.goals import auto
 from penstock.cli.peers import peers
@@ -38,7 +38,15 @@ def leaderboard(
     data: benching.Data = None,
     into: benching.Into = benching.INTO,
     boards: Annotated[list[str], typer.Option("--board", help=f"Only this one of {', '.join(BOARDS)}.")] = [],  # noqa: B006
-    only: Annotated[list[str], typer.Option(help="Run only this mechanism; others as far as they are known.")] = [],  # noqa: B006
+    only: Annotated[
+        list[str],
+        typer.Option(
+            "--only",
+            "--mechanism",
+            help="Run only this mechanism, perhaps of your own: mine.py; others as far as they are known.",
+        ),
+    ] = [],  # noqa: B006
+    allow_unproven: options.AllowUnproven = False,
     streams: Annotated[list[str], typer.Option("--stream", help="On this stream, see penstock bench streams.")] = [],  # noqa: B006
     dev: Annotated[bool, typer.Option("--dev", help="Only six short streams, for working on a mechanism.")] = False,
     seeds: Annotated[int | None, typer.Option(min=1, help="Runs in each cell, instead of 3, or 9 of short.")] = None,
@@ -63,12 +71,13 @@ def leaderboard(
         if cache.dropped:
             messages.print(f"{several(cache.dropped, 'row')} of {escape(str(cache.path))} cannot be trusted; dropped.")
         for board in chosen:
-            found = benching.run(board.wanted(keys, seeds), board.title, loader, cache, workers, adopt)
+            wanted = board.wanted(keys, seeds, allow_unproven=allow_unproven)
+            found = benching.run(wanted, board.title, loader, cache, workers, adopt)
             others = known(board.wanted(seeds=seeds), loader, cache) if keys else {}  # as far as they are
             shown.append(Shown(board, others | found))
             results.print(standings_table(shown[-1]))
             _tell_deserted(shown[-1])
-    command = _command({"--board": boards, "--only": only, "--stream": streams}, seeds, dev=dev)
+    command = _command({"--board": boards, "--only": only, "--stream": streams}, seeds, dev, allow_unproven)
     folder = into if whole else into / PART
     written = write(folder, shown, list(about.values()), figures=figures, command=command, origins=cache.origins)
     benching.tell_stand_ins(about.values())
@@ -122,10 +131,10 @@ def _chosen(keys: Sequence[str], names: Sequence[str], *, dev: bool) -> list[Boa
     return [board.on(names) if names else board for board in boards]
 
 
-def _command(lists: Mapping[str, Sequence[str]], seeds: int | None, *, dev: bool) -> str:
+def _command(lists: Mapping[str, Sequence[str]], seeds: int | None, dev: bool, allow_unproven: bool) -> str:
     """What was asked for, without where things lie on this machine."""
     told = [f"{name} {each}" for name, chosen in lists.items() for each in chosen]
-    told += ["--dev"] * dev + [f"--seeds {seeds}"] * (seeds is not None)
+    told += ["--dev"] * dev + [f"--seeds {seeds}"] * (seeds is not None) + ["--allow-unproven"] * allow_unproven
     return " ".join(["penstock bench leaderboard", *told])
 
 

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from penstock.audit.targets import found
+from penstock.catalogue import mechanism as found
 from penstock.catalogue import require_known
 from penstock.checks import CHECKS, Subject, example_models
 from penstock.cli import options

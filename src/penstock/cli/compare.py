@@ -18,16 +18,18 @@ from penstock.bench.cache import Cache
 from penstock.bench.metrics import ERRORS, RULES
 from penstock.bench.neighbourhood.showing import brief
 from penstock.bench.runner import measured
-from penstock.bench.scenario import Promise
+from penstock.bench.scenario import Promise, Scenario
 from penstock.bench.suite.files import rows
 from penstock.bench.suite.naming import Loaded
 from penstock.bench.summary import NEAR, Cell, Errors, Estimate, estimated
+from penstock.catalogue import made
 from penstock.cli import options
 from penstock.cli.console import as_json, counted, messages, results, several
 from penstock.cli.simulate import Shape
 from penstock.errors import BadInput
 from penstock.laws import model_of, named
 from penstock.models import EventLevel, PrivacyModel
+from penstock.own import is_file
 from penstock.parameters import nearest
 from penstock.types import Ints
 
@@ -62,6 +64,8 @@ def compare(
     ] = None,
     mean: Annotated[float | None, typer.Option(help="With --instead: about how large a count is.")] = None,
     seeds: Annotated[int, typer.Option(min=2, help="Runs of each mechanism.")] = 5,
+    own: options.Own = [],  # noqa: B006
+    allow_unproven: options.AllowUnproven = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the work.")] = os.cpu_count() or 1,
     json: options.Json = False,
 ) -> None:
@@ -78,7 +82,9 @@ def compare(
     _require_sense(measure, counts.shape[1])
     _require_length(law, len(counts))
     _warn(file, law, measure, instead)
-    errors, expected = _measured(Promise.of(law), counts, measure, seeds, workers)
+    chosen = [*compared_under(Promise.of(law)), *_own(own, law, allow_unproven)]
+    scenarios = _scenarios(Promise.of(law), chosen, measure, allow_unproven)
+    errors, expected = _measured(scenarios, counts, measure, seeds, workers)
     if json:
         as_json(_plain(errors, expected, made_up=instead is not None))
     else:
@@ -137,10 +143,27 @@ def _warn(file: Path, law: PrivacyModel, measure: str, instead: str | None) -> N
         messages.print(WITHOUT)
 
 
-def _measured(promise: Promise, counts: Ints, measure: str, seeds: int, workers: int) -> tuple[Errors, Estimate]:
-    """Every mechanism that is proven for the promise, and what to expect of the best one, from as many other runs."""
-    entered = (each for key in compared_under(promise) for each in contestants(NAME, promise, key, [measure]))
-    scenarios = {each.contestant: each for each in entered}
+def _own(keys: list[str], law: PrivacyModel, allow_unproven: bool) -> list[str]:
+    """Mechanisms of one's own, if they can be tried; those of this package take part anyway."""
+    for key in keys:
+        made(key, {}, law, allow_unproven=allow_unproven)
+    return [key for key in keys if is_file(key)]
+
+
+def _scenarios(promise: Promise, chosen: list[str], measure: str, allow_unproven: bool) -> dict[str, Scenario]:
+    """Who takes part, by the names in the table."""
+    entered = (
+        each._replace(allow_unproven=allow_unproven and is_file(key))
+        for key in chosen
+        for each in contestants(NAME, promise, key, [measure])
+    )
+    return {each.contestant: each for each in entered}
+
+
+def _measured(
+    scenarios: dict[str, Scenario], counts: Ints, measure: str, seeds: int, workers: int
+) -> tuple[Errors, Estimate]:
+    """Everybody, and what to expect of the best one, from as many other runs."""
     stream, cache = Loaded(NAME, counts, "file", "your own", (counts.shape[1],)), Cache.in_memory()
     loader = {NAME: stream}.__getitem__
     with counted("Comparing") as show:

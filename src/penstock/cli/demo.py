@@ -57,9 +57,8 @@ def demo(
     results.print(_table(stream, shown, model, mechanism))
     widest = int(stream.counts.mean(axis=0).argmax())
     truth, release = stream.counts[:, widest].astype(float), shown.values[:, widest].astype(float)
-    results.print(
-        f"\nBin {widest} as {mechanism} published it ([bold cyan]⠶[/]) over the true counts ([bright_black]⠶[/]):"
-    )
+    results.print(f"\nBin {widest} as {mechanism} published it, over the true counts:")
+    results.print(picture.legend())
     results.print(picture.in_terminal(truth, release, width=min(results.width, 110) - 10, height=12))
     results.print("[dim]The truth can be shown here because nobody lives in this stream.[/]")
     if to:

@@ -219,6 +219,7 @@ def adopt(
     store: options.StorePath,
     stream: Annotated[str, typer.Option(help="The stream to adopt.")],
     until: Annotated[int, typer.Option(help="The last unit that was published, if the head file is gone.")] = 0,
+    mechanism: Annotated[str | None, typer.Option(help="Its file, if it is one of your own: mine.py.")] = None,
     key: options.KeyPath = None,
     head: options.HeadPath = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -234,7 +235,7 @@ def adopt(
         if not yes:
             after = "It can never be told again." if once else "It publishes nothing fresh for a while."
             typer.confirm(f'Count the budget of "{stream}" after t={before} as spent? {after}', abort=True, err=True)
-        with _adopting(opened, stream, until) as scribe:
+        with _adopting(opened, stream, until, mechanism) as scribe:
             goes_on = (
                 "is spent" if once else f"goes on after t={scribe.t}: up to there all is spent, rows are passed over"
             )
@@ -256,13 +257,13 @@ def drop(
     messages.print(escape(f'dropped: stream "{stream}" was not used, and{back}.'))
 
 
-def _adopting(store: Store, stream: str, until: int) -> Scribe:
+def _adopting(store: Store, stream: str, until: int, own: str | None) -> Scribe:
     """Whoever wrote the stream, as it was declared."""
     declared = store.streams()[stream]
     population = declared["population"]
     if is_once(declared):
         made = (publication_of(declared), law_of(declared), declared["size"])
         return Keeper(*made, store, stream, columns=declared["columns"], population=population, adopt=until)
-    mechanism = catalogue.made(declared["mechanism"], declared["parameters"], model_of(declared["model"]))
+    mechanism = catalogue.made(own or declared["mechanism"], declared["parameters"], model_of(declared["model"]))
     kept = {"bins": declared["bins"], "every": declared["every"], "population": population}
     return Publisher(mechanism, store, stream, **kept, adopt=until)

@@ -12,12 +12,13 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from penstock.allocation.risk import observed
 from penstock.cli import bench, key, ledger
 from penstock.cli.audit import audit
 from penstock.cli.backup import backup, export
 from penstock.cli.check import check
 from penstock.cli.compare import compare
-from penstock.cli.console import messages
+from penstock.cli.console import messages, preparing
 from penstock.cli.demo import demo
 from penstock.cli.mechanisms import mechanisms
 from penstock.cli.plan import plan
@@ -33,7 +34,9 @@ from penstock.errors import PenstockError
 TRACEBACK = "PENSTOCK_TRACEBACK"
 
 app = typer.Typer(
-    no_args_is_help=True, help="Publish statistics about people continuously, without publishing the people."
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Publish statistics about people continuously, without publishing the people.",
 )
 app.command(name="run")(run_command)
 for command in (
@@ -76,7 +79,8 @@ def options(
 def run() -> None:
     """The entry point: an error is one sentence, and exit code 2. One that nobody thought of has exit code 1."""
     try:
-        app()
+        with observed(preparing):
+            app()
     except PenstockError as fault:
         messages.print(f"[bold red]error:[/] {escape(str(fault))}")
         sys.exit(2)

@@ -21,7 +21,8 @@ def _mechanism_names() -> list[str]:
 MechanismName = Annotated[
     str | None,
     typer.Option(
-        help="Which mechanism, see penstock mechanisms; a run takes auto, or ma under m-context.",
+        help="Which mechanism, see penstock mechanisms, or a file of your own: mine.py; a run takes auto, or ma under"
+        " m-context.",
         rich_help_panel=MECHANISM,
         autocompletion=_mechanism_names,
     ),
@@ -32,6 +33,18 @@ Target = Annotated[
         metavar="MECHANISM",
         help="A mechanism, see penstock mechanisms, or a file with one of your own: mine.py, mine.py:Mine.",
         autocompletion=_mechanism_names,
+    ),
+]
+Own = Annotated[
+    list[str],
+    typer.Option("--mechanism", help="Try one of your own as well: mine.py, mine.py:Mine.", rich_help_panel=MECHANISM),
+]
+AllowUnproven = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unproven",
+        help="Try a mechanism of your own without a finished proof; in simulations only.",
+        rich_help_panel=MECHANISM,
     ),
 ]
 Parameters = Annotated[

@@ -79,10 +79,10 @@ def plan(
     rows = rows_of(made, listed.labels, model.sensitivity)
     published = sum(row.weight > 0 for row in rows)
     about = f"{published} of {several(len(rows), 'unit')} published, epsilon {model.epsilon} in any {window}"
-    said = {"certificate": made.certificate(), "as_it_goes": asked.as_it_goes(made), "run": asked.command(law, measure)}
+    said = asked.said(made, law, model.sensitivity)
     with reader_may_leave():
         if json:
-            as_json(_summary(made) | said | {"units": [row.as_dict() for row in rows]})
+            as_json(_summary(made, model.sensitivity) | said | {"units": [row.as_dict() for row in rows]})
         elif output != STANDARD:
             _show(made, rows, about, said)
         if output:
@@ -138,6 +138,11 @@ class Asked:
             return None
         return float((made.weights[here] / spent[here] ** POWERS[made.error]).sum()) / made.value
 
+    def said(self, made: Plan, law: dict[str, Any], sensitivity: int) -> dict[str, Any]:
+        """What is said of a plan, and how to run it."""
+        certificate, run = made.certificate(sensitivity), self.command(law, made.error)
+        return {"certificate": certificate, "as_it_goes": self.as_it_goes(made), "run": run}
+
     def command(self, law: dict[str, Any], error: Error) -> str:
         """How to run it."""
         told = {"weights": self.weights, "first_day": self.first_day, "unit": self.unit}
@@ -149,9 +154,11 @@ class Asked:
         return shlex.join(words)
 
 
-def _summary(made: Plan) -> dict[str, Any]:
-    values = {"value": made.value, "bound": made.bound, "gap": made.gap, "uniform_value": made.uniform_value}
-    return {"window": made.window, "epsilon": str(made.epsilon), "error": made.error} | values
+def _summary(made: Plan, sensitivity: int) -> dict[str, Any]:
+    """What the plan is worth. Values are sums of weight times the error of a unit, as the units have it."""
+    named = {"value": made.value, "bound": made.bound, "uniform_value": made.uniform_value}
+    values = {name: made.noise_of(value, sensitivity) for name, value in named.items()}
+    return {"window": made.window, "epsilon": str(made.epsilon), "error": made.error, "gap": made.gap} | values
 
 
 def _show(made: Plan, rows: list[Row], about: str, said: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock.allocation import Error, Plan
+from penstock.allocation.program import OF_NOISE, POWERS
 from penstock.epsilon import Epsilon
 
 
@@ -41,7 +42,7 @@ def predicted(e: Epsilon, weight: float, error: Error, sensitivity: int) -> floa
     if not e or not weight:
         return None
     scale = sensitivity / float(e)
-    return 2 * scale**2 if error == "squared" else scale
+    return OF_NOISE[error] * scale ** POWERS[error]
 
 
 def _fullest(made: Plan) -> list[Epsilon]:

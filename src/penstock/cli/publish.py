@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from penstock.cli import once, once_picture, options
-from penstock.cli.console import as_json, messages, progress, reader_may_leave
+from penstock.cli.console import as_json, count_lines, messages, progress, reader_may_leave
 from penstock.cli.gridding import ends_of, gridded
 from penstock.cli.intake import Registration
 from penstock.cli.once import Told
@@ -23,6 +23,7 @@ from penstock.errors import BadInput
 from penstock.histograms.catalogue import HISTOGRAMS
 from penstock.parameters import nearest
 from penstock.points import require_public
+from penstock.spatial import WHOLE_DOMAIN
 from penstock.static import (
     CumulativeHistogram,
     Keeper,
@@ -89,6 +90,15 @@ StorePath = Annotated[str, typer.Option("--store", help="Keeps it; made if new."
 Output = Annotated[str, typer.Option("--output", "-o", help='A CSV file, or "-".', rich_help_panel=options.FILES)]
 
 
+def _warn_of_radius(publication: Publication, law: SpatialNeighbourhood) -> None:
+    """Say so if a promise is weaker than it could be for the same noise."""
+    if not publication.heeds_radius and law.radius != WHOLE_DOMAIN:
+        messages.print(
+            f"[bold]warning:[/] the noise of this histogram is the same for every radius, so --radius {law.radius} only"
+            f" makes the promise weaker; take --radius {WHOLE_DOMAIN}, unless a population has this radius."
+        )
+
+
 def publish(
     what: What,
     file: File,
@@ -127,9 +137,10 @@ def publish(
     place = Place(file, Registration(store, stream or "", name_of(stream or "", file), key, head, *people))
     place.require_usable(output, to, drawn=what != "median" and len(ends) <= 2)
     require_public(size_is_public)
-    with progress("Reading, point") as show:
+    with progress("Reading, point", count_lines(file)) as show:
         read = read_points(file, column, axes=len(ends), form=input_format, show=show)
     points = Points(read.values, law.snapped_to, size_is_public=size_is_public)
+    _warn_of_radius(publication, law)
     found, again = place.published(publication, law, read, points, output)
     with reader_may_leave():
         if json:

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from penstock import streams
 from penstock.cli import options
-from penstock.cli.console import as_json, messages, progress, reader_may_leave, several
+from penstock.cli.console import as_json, count_lines, messages, progress, reader_may_leave, several
 from penstock.cli.intake import is_ready
 from penstock.cli.opening import warn_of
 from penstock.cli.settings import Settings, from_toml, overridden, parameters_of, require_same_origin, shaped
@@ -43,6 +43,7 @@ class Summary:
     ignored: int = 0  # rows of units that were released before
     remaining: str = ""
     stopped: bool = False
+    piped: bool = False  # whoever wrote the input may have been killed: a pipe ends alike
 
     def see(self, row: Snapshot) -> None:
         """Count a row that is passed over, as its time says; what it counts is not looked at."""
@@ -58,14 +59,20 @@ class Summary:
 
     def __str__(self) -> str:
         if not self.t:
-            return f'no row has come yet, so stream "{self.stream}" was not begun.'
+            return f'{self._end}: no row has come yet, so stream "{self.stream}" was not begun.'
         new = f"{several(self.new, 'new release')}, {self.fresh} fresh" if self.new else "nothing new"
         lost = f", {self.lost} lost to a crash" if self.lost else ""
         again = f"; {self.written - self.new} older written again" if self.written > self.new else ""
         where = f" ({self.label})" if self.label not in ("", str(self.t)) else ""
         rows = several(self.ignored, "row")
         ignored = f" Ignored, changed or not: {rows} of units released before." if self.ignored else ""
-        return f'stream "{self.stream}" is at t={self.t}{where}; {new}{lost}{again}.{ignored}'
+        return f'{self._end}: stream "{self.stream}" is at t={self.t}{where}; {new}{lost}{again}.{ignored}'
+
+    @property
+    def _end(self) -> str:
+        if self.stopped:
+            return "stopped"
+        return "the input ended (a pipe does not tell whether all was written)" if self.piped else "done"
 
 
 def run(
@@ -169,7 +176,7 @@ def _published(settings: Settings) -> Summary:
         made = shaped(made, source.bins)
         if is_ready(settings, made, source):
             _publish(settings, made, source, summary)
-        summary.stopped = source.signal is not None
+        summary.stopped, summary.piped = source.signal is not None, source.live
     if source.signal is not None:
         _report(summary, settings, json=False)
         raise typer.Exit(128 + source.signal)
@@ -178,18 +185,18 @@ def _published(settings: Settings) -> Summary:
 
 def _publish(settings: Settings, made: Mechanism, source: Source, summary: Summary) -> None:
     """Publish what is new in a source that was found ready."""
-    intervals = made.intervals and settings.sliding().keeps_intervals
+    intervals, rows = made.intervals and settings.sliding().keeps_intervals, count_lines(settings.input)
     with (
         Store(settings.store, key=settings.key, head=settings.head) as store,
         _opened(settings, made, store, source.bins) as publisher,
         streams.write(settings.output, source.bins, form=settings.output_format, intervals=intervals) as sink,
-        progress("Publishing, time unit") as show,
+        progress("Publishing, time unit", rows) as show,
     ):
         require_same_origin(settings.output, sink.mechanism, settings.sliding().named(made.title))
         summary.before = summary.t = publisher.t
         for release in publisher.run(source, sink, post=[settings.sliding()], gaps=settings.gaps):
             summary.count(release)
-            show(release.t)
+            show(summary.written if rows else release.t)
 
 
 def _opened(settings: Settings, made: Mechanism, store: Store, bins: tuple[str, ...]) -> Publisher:
@@ -210,4 +217,4 @@ def _report(summary: Summary, settings: Settings, json: bool) -> None:
     if json and settings.output != STANDARD:
         as_json(asdict(summary))
     else:
-        messages.print(f"{'stopped' if summary.stopped else 'done'}: {escape(str(summary))}")
+        messages.print(escape(str(summary)))

@@ -17,6 +17,7 @@ from penstock.histograms.catalogue import require_shape
 from penstock.laws import MODELS, model_of
 from penstock.mechanisms.base import Mechanism
 from penstock.models import MContext
+from penstock.own import is_file
 from penstock.parameters import nearest
 from penstock.post import SlidingSum
 from penstock.streams import Calendar, Candidate, read
@@ -139,6 +140,9 @@ def from_toml(path: Path) -> Settings:
         value = getattr(settings, key)
         if value and value != STANDARD:
             setattr(settings, key, str(path.parent / value))
+    own = settings.mechanism.get("name", "")
+    if isinstance(own, str) and is_file(own):
+        settings.mechanism["name"] = str(path.parent / own)
     return settings
 
 

@@ -33,6 +33,7 @@ USUAL_USERS = 400
 def simulate(
     mechanism: options.MechanismName = None,
     parameters: options.Parameters = [],  # noqa: B006
+    allow_unproven: options.AllowUnproven = False,
     model: options.ModelName = "w-event",
     epsilon: options.EpsilonText = "1",
     w: options.W = None,
@@ -62,7 +63,7 @@ def simulate(
         require_drawable(to)
     chosen = [mechanism] if mechanism else list(catalogue.mechanisms())
     told = _told(parameters, mechanism)
-    made = {key: found for key in chosen if (found := _made(key, told, law, only=mechanism is not None))}
+    made = {key: found for key in chosen if (found := _made(key, told, law, mechanism is not None, allow_unproven))}
     shape = Shape(_kind(kind, law), bins, _within_horizon(length, law), mean)
     outcomes = _all_tried(made, shape.streams(seed, _several(trials)), seed, width)
     rows = sorted((_row(key, tries, law) for key, tries in outcomes.items()), key=lambda row: row["mean_error"])
@@ -70,7 +71,7 @@ def simulate(
     title = f"{shape}{'' if width == 1 else f', sums over {width}'}; {_promise(law)}"
     if target_error is not None:
         sought = Target(target_error, law, trials, _windows(length, law, shape))
-        again = Again(told, _streams(shape, length, seed, trials), seed, width)
+        again = Again(told, _streams(shape, length, seed, trials), seed, width, allow_unproven)
         target.show(sought, sought.rows(outcomes, again), title, about if json else None)
     elif json:
         as_json(about | {"mechanisms": rows})
@@ -102,9 +103,10 @@ def _told(parameters: list[str], mechanism: str | None) -> dict[str, Any]:
     return told
 
 
-def _made(key: str, parameters: dict[str, Any], law: PrivacyModel, *, only: bool) -> Mechanism | None:
+def _made(key: str, parameters: dict[str, Any], law: PrivacyModel, only: bool, unproven: bool) -> Mechanism | None:
+    """The mechanism, or None if it is not proven for the law and not the ``only`` one that is tried."""
     try:
-        return catalogue.made(key, parameters, law)
+        return catalogue.made(key, parameters, law, allow_unproven=unproven)
     except NotProven:
         if only:
             raise

@@ -54,10 +54,11 @@ class Again:
     streams: Callable[[PrivacyModel], list[Stream]]
     seed: int
     width: int
+    allow_unproven: bool = False
 
     def made(self, key: str, law: PrivacyModel) -> Mechanism:
         """The mechanism under this law, if it takes it."""
-        return catalogue.made(key, self.parameters, law)
+        return catalogue.made(key, self.parameters, law, allow_unproven=self.allow_unproven)
 
     def error(self, key: str, law: PrivacyModel, number: int) -> float:
         """The mean error in one trial; beyond measure where the budget turns out to be too little."""

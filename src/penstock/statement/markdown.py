@@ -23,7 +23,10 @@ ABOUT = (
     "The published {} carry random noise, which limits what they tell about any one person. This statement says"
     " whom that protects, how strongly, and what it rests on."
 )
-RELATIONS = {"add-remove": "records are added or removed", "replace": "records are replaced by others"}
+RELATIONS = {
+    "add-remove": "records are added or removed",
+    "replace": "records are added, removed or replaced by others",
+}
 UNITS = {"auto": f"{NOT_DECLARED}; the labels of the first releases tell", "row": "as each label says"}
 WHY_REPEATED = {
     "refused": "for which not enough budget was left",

@@ -21,6 +21,11 @@ SPOKEN = {"y": "year", "mo": "month", "w": "week", "d": "day", "h": "hour", "min
 EXACT, SHOWN = Context(prec=20), Context(prec=5, rounding=ROUND_CEILING)
 PLAIN_BELOW = 10**6
 GROUPED = "for {} the bound is k times epsilon."
+# Replacing one record by another moves counts further than adding or removing one, so its noise covers all three.
+CHANGES = {
+    "add-remove": "adding or removing their records",
+    "replace": "adding their records, removing them, or replacing them by others",
+}
 FOR_EVERYBODY = (
     f"Several people who act together: {GROUPED.format('k of them')}",
     "What the releases tell about people in general, and hence about somebody who is like others or linked to them.",
@@ -120,9 +125,7 @@ def protects(model: PrivacyModel, unit: Unit) -> str:
     """
     if isinstance(model, SpatialNeighbourhood):
         return once.protects(model)
-    change = (
-        "adding or removing their records" if model.neighbours == "add-remove" else "replacing their records by others"
-    )
+    change = CHANGES[model.neighbours]
     whatever = "Everything one person does" if isinstance(model, UserLevel) else "Whatever one person does"
     return f"{whatever} {_stretch(model, unit)}: {change} (at most {model.per_unit} per {unit.word})."
 
@@ -173,9 +176,9 @@ def _beyond(model: PrivacyModel, unit: Unit) -> tuple[str, ...]:
 def _uncounted(model: PrivacyModel, unit: Unit) -> tuple[str, ...]:
     """What the relation and its bound leave out."""
     more = f"People with more records than {model.per_unit} per {unit.word}: {GROUPED.format('k times as many')}"
-    if model.neighbours == "add-remove" or isinstance(model, MContext):
+    if model.neighbours == "replace":
         return (more,)
-    return (more, "That a person is counted at all, and how many records there are: records are replaced, not added.")
+    return (more, "Replacing records by others, which removes some and adds as many: the bound is 2 times epsilon.")
 
 
 def _odds(epsilon: Epsilon) -> tuple[str, str]:

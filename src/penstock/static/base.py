@@ -28,6 +28,7 @@ class Publication(ABC):
 
     proven_for: ClassVar[tuple[type[PrivacyModel], ...]] = ()
     rests_on: ClassVar[tuple[object, ...]] = ()  # what its proof was read against besides itself
+    heeds_radius: ClassVar[bool] = True  # whether there is less noise if points may move less far
 
     def __post_init__(self) -> None:
         hold_kinds(self)

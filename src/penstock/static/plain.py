@@ -26,6 +26,7 @@ class PlainHistogram(Publication):
 
     proven_for: ClassVar = (SpatialNeighbourhood,)
     rests_on: ClassVar = (Points, SpatialNeighbourhood, CellSums)
+    heeds_radius: ClassVar = False
 
     histogram: Histogram | str = Laplace()
 
