@@ -7,10 +7,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn, TextIO
 
-import typer
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -22,14 +21,72 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-results = Console(highlight=False)
-messages = Console(stderr=True, soft_wrap=True, highlight=False)
+from penstock.streams.sinks import unwritable
+
+READER_LEFT = 128 + signal.SIGPIPE
+
+
+class Results(Console):
+    """Standard output, of which nothing may get lost unsaid."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; what cannot be written is refused."""
+        with writing_results():
+            super().print(*objects, **options)
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Leave it to the command to end."""
+        raise BrokenPipeError
+
+
+class Messages(Console):
+    """Standard error: a message that cannot be written changes nothing about what was done."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print, if it can be."""
+        try:
+            super().print(*objects, **options)
+        except OSError:
+            let_go(sys.stderr)
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Leave it to ``print``."""
+        raise BrokenPipeError
+
+
+results = Results(highlight=False)
+messages = Messages(stderr=True, soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def writing_results() -> Iterator[None]:
+    """Turn what goes wrong with standard output into a sentence; that its reader has left is no fault."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (OSError, UnicodeEncodeError) as fault:
+        let_go(sys.stdout)
+        raise unwritable("standard output", fault) from None
+
+
+def let_go(stream: TextIO) -> None:
+    """Forget what could not be written, which would be tried once more when the process ends."""
+    with suppress(OSError, ValueError):  # what is no file has nothing to forget
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def put(text: str) -> None:
+    """A result as it is."""
+    with writing_results():
+        sys.stdout.write(text)
 
 
 def as_json(value: Any) -> None:
     """A result for a script."""
-    sys.stdout.writelines(json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value))  # piece by piece
-    typer.echo()
+    with writing_results():
+        sys.stdout.writelines(json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value))  # piece by piece
+        sys.stdout.write("\n")
 
 
 @contextmanager
@@ -59,16 +116,6 @@ def counted(doing: str) -> Iterator[Callable[[int, int], None]]:
 def _columns() -> list[ProgressColumn]:
     described = TextColumn("{task.description}")
     return [SpinnerColumn(), described, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
-
-
-@contextmanager
-def reader_may_leave() -> Iterator[None]:
-    """Whoever reads the output may close it when they have seen enough; what was released is stored."""
-    try:
-        yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(128 + signal.SIGPIPE) from None
 
 
 def several(number: int, thing: str) -> str:

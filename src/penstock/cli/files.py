@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from penstock.cli.console import writing_results
 from penstock.errors import BadInput
 from penstock.streams.lines import STANDARD
 
@@ -33,7 +34,8 @@ def opened(output: str) -> Iterator[IO[str]]:
     """Standard output, or a new file."""
     require_new(output)
     if output == STANDARD:
-        yield sys.stdout
+        with writing_results():
+            yield sys.stdout
         return
     path, fresh = Path(output), Path(f"{output}.{os.getpid()}.new")
     try:

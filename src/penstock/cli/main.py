@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from penstock.cli import bench, key, ledger
 from penstock.cli.audit import audit
 from penstock.cli.backup import backup, export
 from penstock.cli.check import check
 from penstock.cli.compare import compare
-from penstock.cli.console import messages
 from penstock.cli.demo import demo
+from penstock.cli.ending import Commands, ending_plainly
 from penstock.cli.mechanisms import mechanisms
 from penstock.cli.plan import plan
 from penstock.cli.post import post
@@ -24,10 +22,12 @@ from penstock.cli.query import query, table
 from penstock.cli.run import run as run_command
 from penstock.cli.simulate import simulate
 from penstock.cli.statement import statement
-from penstock.errors import PenstockError
 
 app = typer.Typer(
-    no_args_is_help=True, help="Publish statistics about people continuously, without publishing the people."
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Publish statistics about people continuously, without publishing the people.",
 )
 app.command(name="run")(run_command)
 for command in (
@@ -69,8 +69,5 @@ def options(
 
 def run() -> None:
     """The entry point: an error is one sentence, and exit code 2."""
-    try:
+    with ending_plainly():
         app()
-    except PenstockError as fault:
-        messages.print(f"[bold red]error:[/] {escape(str(fault))}")
-        sys.exit(2)

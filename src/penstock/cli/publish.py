@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from penstock.cli import once, once_picture, options
-from penstock.cli.console import as_json, messages, progress, reader_may_leave
+from penstock.cli.console import as_json, messages, progress
 from penstock.cli.gridding import ends_of, gridded
 from penstock.cli.once import Told
 from penstock.cli.opening import name_of, require_meant, require_people, warn_of
@@ -129,11 +129,10 @@ def publish(
         read = read_points(file, column, axes=len(ends), form=input_format, show=show)
     points = Points(read.values, law.snapped_to, size_is_public=size_is_public)
     found, again = place.published(publication, law, read, points, output)
-    with reader_may_leave():
-        if json:
-            as_json({"new": not again} | found.as_dict(whole=output == STANDARD))
-        if output != STANDARD or not json:
-            once.write(found, output)
+    if json:
+        as_json({"new": not again} | found.as_dict(whole=output == STANDARD))
+    if output != STANDARD or not json:
+        once.write(found, output)
     if to:
         once_picture.draw(found, to)
     before = " was published before, and this is the same again;" if again else ","

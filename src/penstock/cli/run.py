@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from penstock import streams
 from penstock.cli import options
-from penstock.cli.console import as_json, messages, progress, reader_may_leave, several
+from penstock.cli.console import as_json, messages, progress, several
 from penstock.cli.opening import require_meant, warn_of
 from penstock.cli.settings import Settings, from_toml, overridden, parameters_of, require_same_origin, shaped
 from penstock.cli.stopping import StoppableSource
@@ -107,8 +107,7 @@ def run(
     if check:
         _check(settings)
         return
-    with reader_may_leave():
-        _report(_published(settings), settings, json)
+    _report(_published(settings), settings, json)
 
 
 def _check(settings: Settings) -> None:

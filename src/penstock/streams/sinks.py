@@ -45,7 +45,7 @@ class StreamSink:
             self._stream.flush()
         except BrokenPipeError:
             raise
-        except OSError as fault:
+        except (OSError, UnicodeEncodeError) as fault:
             raise unwritable(self._name, fault) from None
         self._begun = True
 
@@ -58,9 +58,10 @@ class StreamSink:
                 self._stream.close()
 
 
-def unwritable(name: str | Path, fault: OSError) -> BadInput:
+def unwritable(name: str | Path, fault: OSError | UnicodeEncodeError) -> BadInput:
     """What to raise when an output cannot be written."""
-    reason = fault.strerror or type(fault).__name__
+    told = f"it takes {fault.encoding} only" if isinstance(fault, UnicodeEncodeError) else fault.strerror
+    reason = told or type(fault).__name__
     return BadInput(f"the output {name} cannot be written: {reason}; what was released is stored, so run again.")
 
 
