@@ -112,9 +112,9 @@ class Counting:
         origin = release.mechanism if isinstance(release, Published) else ""
         if origin not in self._methods:
             self._methods[origin] = _method(release, *self._told)
+            self._has_interval = self._has_interval and not self._is_unknown
         if self._has_interval and kinds.size:
-            known = not (kinds.any() or self._times.has_gaps or self._is_unknown)
-            self._has_interval = known and self._measure(release)
+            self._has_interval = not (kinds.any() or self._times.has_gaps) and self._measure(release)
 
     def _begin(self, bins: int) -> None:
         histogram, shape = self._told
@@ -143,8 +143,12 @@ class Counting:
         noises = histogram.noises(shape, _measured_sd(release), weights)
         if noises is None:
             return False
-        sds, often = np.unique(noises, return_counts=True)
-        self._noises.update(dict(zip(sds.tolist(), often.tolist(), strict=True)))
+        if (noises == noises[:1]).all():
+            sds, often = noises[:1], np.full(len(noises[:1]), noises.size)
+        else:
+            sds, often = np.unique(noises, return_counts=True)
+        for sd, number in zip(sds.tolist(), often.tolist(), strict=True):
+            self._noises[sd] += number
         return True
 
     def answer(self) -> Answer:
@@ -236,5 +240,7 @@ def _unknown(known: Iterable[str]) -> str:
 
 def _measured_sd(release: Release) -> Floats:
     """The noise of every bin that was measured together with the others in this unit."""
+    if not release.kind.any():
+        return release.noise_sd
     sds: Floats = np.where(release.kind == Kind.FRESH, release.noise_sd, np.nan)
     return sds
