@@ -70,10 +70,11 @@ class Recount:
         """What the fullest protected set has spent, where everybody may be present always."""
         spans = self._spans.values()
         units, nano = np.array(self._units, np.int64), np.array(self._nano, np.int64)
-        first = np.append(units, [span.a for span in spans])
-        last = np.append(units, [NEVER if span.b is None else span.b for span in spans])
-        each = np.append(nano, [span.e.nano for span in spans])
-        return Epsilon.of_nano(_fullest_window(*(row.astype(np.int64) for row in (first, last, each)), model.window))
+        begun = np.array([span.a for span in spans], np.int64)
+        ended = np.array([NEVER if span.b is None else span.b for span in spans], np.int64)
+        spent = np.array([span.e.nano for span in spans], np.int64)
+        first, last = np.append(units, begun), np.append(units, ended)
+        return Epsilon.of_nano(_fullest_window(first, last, np.append(nano, spent), model.window))
 
 
 def recount(facts: Iterable[Fact], model: PrivacyModel, presence: Presence | None = None) -> Epsilon:
