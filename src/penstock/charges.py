@@ -101,7 +101,8 @@ def _fullest_user(facts: list[Fact], spans: dict[int, Span], presence: Presence,
         for met, nano in read:
             presences = [i for i, t in enumerate(units) if t in met]
             own += [(first, last, nano) for first, last in _stretches(presences, m)]
-        fullest = max(fullest, _fullest_window(*np.array(own, np.int64).reshape(-1, 3).T, m))
+        begun, ended, spent = np.array(own, np.int64).reshape(-1, 3).T
+        fullest = max(fullest, _fullest_window(begun, ended, spent, m))
     return fullest
 
 

@@ -27,7 +27,7 @@ FAILED = 2
 class Commands(TyperGroup):
     """Commands whose reader may close the output when they have seen enough; what was released is stored."""
 
-    def invoke(self, ctx: typer.Context) -> Any:
+    def invoke(self, ctx: Any) -> Any:
         """Run the command; Typer itself would take a closed pipe for a fault."""
         try:
             return super().invoke(ctx)

@@ -50,6 +50,8 @@ class Summary:
         self.lost += release.t >= self.before and release.cause in (Cause.LOST, Cause.FAILED)
 
     def __str__(self) -> str:
+        if self.stopped and not self.t:
+            return "before anything was published."
         new = f"{several(self.new, 'new release')}, {self.fresh} fresh" if self.new else "nothing new"
         lost = f", {self.lost} lost to a crash" if self.lost else ""
         again = f"; {self.written - self.new} older written again" if self.written > self.new else ""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import BadInput
+from penstock.parameters import as_path
 from penstock.streams.formats import Csv, Format, Jsonl
 from penstock.streams.frames import ParquetSource
 from penstock.streams.lines import STANDARD, called, open_bytes
@@ -58,7 +59,7 @@ def write(
 
     ``intervals`` makes room for those that releases have; pass what the mechanism says of itself (``intervals``).
     """
-    name = str(path)
+    name = str(as_path(path))
     if name.endswith(".gz"):
         raise BadInput(f"the output {name} would have to be packed, which cannot be continued; leave out .gz.")
     kind = format_of(name, form)

@@ -173,8 +173,8 @@ class ParquetSink:
         self._writer: Any = None
         self.last: int | None = 0
         self.link = ""
-        if path.is_dir() or not path.resolve().parent.is_dir():
-            raise BadInput(f"the output {path} cannot be written: there is no such folder, or it is one itself.")
+        if (path.exists() and not path.is_file()) or not path.resolve().parent.is_dir():
+            raise BadInput(f"the output {path} cannot be written: there is no such folder, or it is no file.")
         if path.exists():
             self._look_at_old()
 

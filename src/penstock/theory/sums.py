@@ -117,7 +117,8 @@ def _sum_of(noise_sds: ArrayLike, discrete: bool, often: ArrayLike | None = None
     sds, which = np.unique(_checked(told), return_inverse=True)
     numbers = np.ones(len(told)) if often is None else np.asarray(often, np.float64)
     kind = _Discrete if discrete else _Continuous
-    return kind(_scales(sds, discrete=discrete), np.bincount(which, numbers[told >= SMALLEST], len(sds)))
+    counted: Floats = np.bincount(which, numbers[told >= SMALLEST], len(sds)).astype(np.float64)
+    return kind(_scales(sds, discrete=discrete), counted)
 
 
 @dataclass(frozen=True)
