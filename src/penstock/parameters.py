@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
 from dataclasses import fields
 from fractions import Fraction
@@ -39,6 +40,11 @@ def as_path(told: str | Path) -> Path:
     if "\0" in str(told):
         raise BadInput(f"no file has a name with a NUL character; mend the path {str(told)!r}.")
     return Path(told)
+
+
+def resolved(told: str | Path) -> Path:
+    """The path of the file itself; a link that leads to itself is left as it is, for whoever opens it to refuse."""
+    return Path(os.path.realpath(as_path(told)))
 
 
 def require_name(what: str, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -18,7 +17,7 @@ from penstock.histograms.catalogue import require_shape
 from penstock.laws import MODELS, model_of
 from penstock.mechanisms.base import Mechanism
 from penstock.models import MContext
-from penstock.parameters import as_path, nearest, require_name
+from penstock.parameters import as_path, nearest, require_name, resolved
 from penstock.post import SlidingSum
 from penstock.streams import Calendar, Source, read
 from penstock.streams.lines import STANDARD
@@ -95,7 +94,7 @@ class Settings:
 
 def require_different_files(named: Mapping[str, str | None]) -> None:
     """Refuse to write where something else is read or kept."""
-    paths = [(name, Path(os.path.realpath(as_path(path)))) for name, path in named.items() if path and path != STANDARD]
+    paths = [(name, resolved(path)) for name, path in named.items() if path and path != STANDARD]
     for i, (name, path) in enumerate(paths):
         for other, same in paths[:i]:
             if path == same:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from json import dumps
@@ -19,7 +18,7 @@ from penstock.cli.ledger import StreamName
 from penstock.cli.settings import Settings, from_toml, require_different_files, shaped
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
-from penstock.parameters import nearest
+from penstock.parameters import nearest, resolved
 from penstock.statement import Statement, as_markdown, planned, stated
 from penstock.statement.stating import population_of
 from penstock.store import Archive
@@ -116,7 +115,7 @@ def _write(content: str, output: str) -> None:
     if output == STANDARD:
         put(content)
         return
-    path = Path(os.path.realpath(output))
+    path = resolved(output)
     try:
         if path.exists() and not path.is_file():  # nothing may take the place of a device, or read it to its end
             path.write_text(content, encoding="utf-8", newline="\n")

@@ -43,7 +43,7 @@ class FrameSource:
             table = _narwhal(frame)
             labels = self._labels(table[self._columns.names[self._columns.time]], row)
             try:
-                counts = table.select(*self.bins).to_numpy()
+                counts = _counts_of(table.select(*self.bins))
             except UNREADABLE:
                 raise BadRow(
                     f"{self._name}: a column holds something else than counts; name the time with --time."
@@ -101,6 +101,15 @@ def open_parquet(path: str) -> Any:
         return parquet().ParquetFile(as_path(path), page_checksum_verification=True)
     except (*UNREADABLE, OSError):
         raise BadInput(f"the input {path} cannot be read as a Parquet file; check its path and content.") from None
+
+
+def _counts_of(table: Any) -> Any:
+    """The cells of all bins; a TypeError for truths, which beside numbers would be taken for 0 and 1."""
+    import narwhals
+
+    if narwhals.Boolean in table.schema.dtypes():
+        raise TypeError
+    return table.to_numpy()
 
 
 def read_batches(file: Any, name: str) -> Iterator[Any]:

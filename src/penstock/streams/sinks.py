@@ -18,6 +18,7 @@ from typing import IO, Any, Self
 import numpy as np
 
 from penstock.errors import BadInput, PenstockError
+from penstock.parameters import resolved
 from penstock.streams.formats import AFTER_BINS, UNREADABLE, Csv, Format, provenance
 from penstock.streams.frames import parquet
 from penstock.types import Kind, Published
@@ -173,7 +174,7 @@ class ParquetSink:
         self._writer: Any = None
         self.last: int | None = 0
         self.link = ""
-        if (path.exists() and not path.is_file()) or not path.resolve().parent.is_dir():
+        if (path.exists() and not path.is_file()) or not resolved(path).parent.is_dir():
             raise BadInput(f"the output {path} cannot be written: there is no such folder, or it is no file.")
         if path.exists():
             self._look_at_old()
