@@ -149,8 +149,8 @@ def bad_parquet(rng: np.random.Generator) -> Malformed:
     content = _as_parquet(arrow.table(columns.get(about, {"t": [1, 2, 3], "a": count, "b": count})))
     if about == "cut short":
         content = content[: int(rng.integers(1, len(content)))]
-    elif about == "flipped":  # in the first page, which has a checksum
-        place = int(rng.integers(40, 60))
+    elif about == "flipped":  # in a count, over which there is a checksum
+        place = content.index(count[0].to_bytes(8, "little")) + int(rng.integers(8))
         content = content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
     elif about == "only a name":
         content = b"PAR1"
