@@ -160,7 +160,7 @@ def bad_parquet(rng: np.random.Generator) -> Malformed:
 def _as_parquet(rows: Any) -> bytes:
     file = io.BytesIO()
     write = import_module("pyarrow.parquet").write_table
-    write(rows, file, write_page_checksum=True, compression="none", use_dictionary=False)
+    write(rows, file, write_page_checksum=True, write_statistics=False, compression="none", use_dictionary=False)
     return file.getvalue()
 
 
