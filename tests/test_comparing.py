@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from in_process import command
 
 import penstock as ps
+from in_process import command
 from penstock.cli import comparing
 from penstock.streams import Calendar
 
