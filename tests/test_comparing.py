@@ -18,7 +18,7 @@ UNITS = 400
 class Slow:
     """Counts that come one after another, as from a pipe."""
 
-    bins = ("a", "b")
+    bins: tuple[str, ...] = ("a", "b")
     live = True
 
     def __init__(self, until: threading.Event) -> None:
@@ -71,40 +71,40 @@ def test_an_output_is_what_the_store_has_while_it_is_being_written(tmp_path: Pat
     assert {code for code, _, _ in outcomes} == {0}, outcomes
 
 
-@pytest.mark.parametrize("missing", [1, 30])
-def test_a_row_that_arrives_shortly_is_waited_for_and_one_that_never_does_is_missed(
-    published: Path, monkeypatch: pytest.MonkeyPatch, missing: int
-) -> None:
+@pytest.fixture
+def impatient(published: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An output that a test may change, and that is not waited for as long as usual."""
     output = published / "out.csv"
     whole = output.read_bytes()
     monkeypatch.setattr(comparing, "PATIENCE", 0.3)
-    try:
-        output.write_bytes(whole[:-missing])
-        code, out, err = verified(published)
-        assert (code, out, "is not what the store has" in err) == (2, "", True)
-        with output.open("ab") as file:
-            rest = threading.Timer(0.1, lambda: (file.write(whole[-missing:]), file.flush()))
-            rest.start()
-            code = verified(published)[0]
-            rest.join()
-        assert code == 0
-    finally:
-        output.write_bytes(whole)
+    yield output
+    output.write_bytes(whole)
+
+
+def append(output: Path, rest: bytes) -> None:
+    with output.open("ab") as file:
+        file.write(rest)
+
+
+@pytest.mark.parametrize("missing", [1, 30])
+def test_a_row_that_arrives_shortly_is_waited_for_and_one_that_never_does_is_missed(
+    impatient: Path, missing: int
+) -> None:
+    whole = impatient.read_bytes()
+    impatient.write_bytes(whole[:-missing])
+    code, out, err = verified(impatient.parent)
+    assert (code, out, "is not what the store has" in err) == (2, "", True)
+    rest = threading.Timer(0.1, append, (impatient, whole[-missing:]))
+    rest.start()
+    code = verified(impatient.parent)[0]
+    rest.join()
+    assert code == 0
 
 
 @pytest.mark.parametrize("more", [b"\n", b"1", b"\0", b"t,unit\n"])
-def test_what_the_store_does_not_have_is_refused_at_the_end_too(
-    published: Path, monkeypatch: pytest.MonkeyPatch, more: bytes
-) -> None:
-    output = published / "out.csv"
-    whole = output.read_bytes()
-    monkeypatch.setattr(comparing, "PATIENCE", 0.05)
-    try:
-        output.write_bytes(whole + more)
-        assert verified(published)[0] == 2
-    finally:
-        output.write_bytes(whole)
-    assert verified(published)[0] == 0
+def test_what_the_store_does_not_have_is_refused_at_the_end_too(impatient: Path, more: bytes) -> None:
+    append(impatient, more)
+    assert verified(impatient.parent)[0] == 2
 
 
 def test_a_device_is_not_read_to_an_end_that_it_does_not_have(published: Path) -> None:

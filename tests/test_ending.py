@@ -164,3 +164,17 @@ def test_characters_that_an_output_cannot_hold_are_told(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONIOENCODING": "ascii:strict"}
     code, said = ended(tmp_path, *RUN, "-i", "in.csv", stdout=subprocess.DEVNULL, env=environment)
     assert (code, "it takes ascii only" in " ".join(said.split())) == (2, True), said
+
+
+@pytest.mark.parametrize("wait", [0.15, 0.3, 0.6])
+def test_a_command_that_is_still_loading_can_be_stopped_without_a_traceback(wait: float) -> None:
+    """Python itself takes a moment, in which nobody else has a say."""
+    program = "import penstock_command; print(flush=True); penstock_command.run()"
+    words = [sys.executable, "-c", program, "query", "-"]
+    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    time.sleep(wait)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=30)
+    assert (child.returncode in (-signal.SIGINT, 128 + signal.SIGINT), said) == (True, b"")

@@ -41,5 +41,6 @@ def test_what_would_be_harm_is_seen(ended: Ended, about: str) -> None:
 
 
 def test_a_folder_that_is_not_as_it_was_is_seen() -> None:
-    for after in ({"s.db": b"1"}, {"s.db": b"0", "x": b""}, {"s.db": None}, {}):
+    folders: list[dict[str, bytes | None]] = [{"s.db": b"1"}, {"s.db": b"0", "x": b""}, {"s.db": None}, {}]
+    for after in folders:
         assert faults(Ended(2, SENTENCE), {"s.db": b"0"}, after) == ["the folder is not as it was"]

@@ -262,8 +262,7 @@ class Archive:
 
     def integrity(self) -> str:
         """What SQLite says when it looks through its own file: "ok", or something else."""
-        row = self._select("PRAGMA integrity_check(1)")
-        return str(row[0]) if row else ""
+        return str((self._select("PRAGMA integrity_check(1)") or [""])[0])
 
     def damaged(self, stream: str = "", t: int = 0) -> StoreDamaged:
         """What to raise when something is not what was written."""
