@@ -64,7 +64,7 @@ neighbourhood: $(VENV)/.test ## what a neighbourhood buys: points, histograms an
 	$(BIN)/python -m penstock.bench.neighbourhood --figure neighbourhoods.png
 	$(BIN)/python -m penstock.bench.allocators
 
-crash: $(VENV)/.test ## kill publishers at every point where it hurts, and 250 times anywhere
+crash: $(VENV)/.test ## kill publishers at every point where it hurts, and 250 times anywhere; give as many malformed inputs
 	$(BIN)/python -m penstock.audit.crash --kills 250
 
 audit: $(VENV)/.test ## recount stores that adversaries filled, attack every mechanism, kill every planted failure; about forty minutes
