@@ -64,7 +64,7 @@ neighbourhood: $(VENV)/.test ## what a neighbourhood buys: points, histograms an
 	$(BIN)/python -m penstock.bench.neighbourhood --figure neighbourhoods.png
 	$(BIN)/python -m penstock.bench.allocators
 
-crash: $(VENV)/.test ## kill publishers where it hurts and anywhere; fail system calls, cut power, flip bits; about ten minutes
+crash: $(VENV)/.test ## kill publishers, give malformed inputs, fail system calls, cut power, flip bits; about ten minutes
 	$(BIN)/python -m penstock.audit.crash --kills 250
 	$(BIN)/python -m penstock.audit.hazards --minutes 6
 

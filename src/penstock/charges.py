@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import accumulate
+
+import numpy as np
 
 from penstock.epsilon import Epsilon
 from penstock.models import MContext, Presence, PrivacyModel
+from penstock.types import Ints
 
-Stretch = tuple[int, int | None, int]  # first unit, last unit (None: still open), nano-epsilon
+NEVER = 2**62  # the last unit of what is still open
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +47,45 @@ Charge = Point | Span
 Fact = Charge | Touch
 
 
+class Recount:
+    """The fullest protected set, counted by brute force from bare facts that come one after another.
+
+    Shares no code with the meters. Of the facts only numbers are kept, so that a stream may be long.
+    """
+
+    def __init__(self) -> None:
+        self._units, self._nano = array("q"), array("q")
+        self._spans: dict[int, Span] = {}  # a span's closing replaces its opening
+
+    def add(self, facts: Iterable[Fact]) -> None:
+        """The facts of another unit."""
+        for fact in facts:
+            if isinstance(fact, Point):
+                self._units.append(fact.t)
+                self._nano.append(fact.e.nano)
+            elif isinstance(fact, Span):
+                self._spans[fact.key] = fact
+
+    def fullest(self, model: PrivacyModel) -> Epsilon:
+        """What the fullest protected set has spent, where everybody may be present always."""
+        spans = self._spans.values()
+        units, nano = np.array(self._units, np.int64), np.array(self._nano, np.int64)
+        begun = np.array([span.a for span in spans], np.int64)
+        ended = np.array([NEVER if span.b is None else span.b for span in spans], np.int64)
+        spent = np.array([span.e.nano for span in spans], np.int64)
+        first, last = np.append(units, begun), np.append(units, ended)
+        return Epsilon.of_nano(_fullest_window(first, last, np.append(nano, spent), model.window))
+
+
 def recount(facts: Iterable[Fact], model: PrivacyModel, presence: Presence | None = None) -> Epsilon:
-    """The fullest protected set, counted by brute force from the bare facts. Shares no code with the meters."""
-    known = list(facts)
-    spans = {fact.key: fact for fact in known if isinstance(fact, Span)}  # a span's closing replaces its opening
+    """The fullest protected set, counted by brute force from the bare facts."""
     if isinstance(model, MContext):
+        known = list(facts)
+        spans = {fact.key: fact for fact in known if isinstance(fact, Span)}
         return Epsilon.of_nano(_fullest_user(known, spans, presence or (), model.m))
-    stretches: list[Stretch] = [(fact.t, fact.t, fact.e.nano) for fact in known if isinstance(fact, Point)]
-    stretches += [(span.a, span.b, span.e.nano) for span in spans.values()]
-    return Epsilon.of_nano(_fullest_window(stretches, model.window))
+    counted = Recount()
+    counted.add(facts)
+    return counted.fullest(model)
 
 
 def _fullest_user(facts: list[Fact], spans: dict[int, Span], presence: Presence, m: int) -> int:
@@ -64,11 +97,12 @@ def _fullest_user(facts: list[Fact], spans: dict[int, Span], presence: Presence,
     fullest = 0
     for user in {user for here in presence for user in here}:
         units = [t for t, here in enumerate(presence, start=1) if user in here]
-        own: list[Stretch] = []
+        own: list[tuple[int, int, int]] = []
         for met, nano in read:
             presences = [i for i, t in enumerate(units) if t in met]
             own += [(first, last, nano) for first, last in _stretches(presences, m)]
-        fullest = max(fullest, _fullest_window(own, m))
+        begun, ended, spent = np.array(own, np.int64).reshape(-1, 3).T
+        fullest = max(fullest, _fullest_window(begun, ended, spent, m))
     return fullest
 
 
@@ -78,11 +112,10 @@ def _stretches(met: list[int], window: int) -> list[tuple[int, int]]:
     return [(met[a], met[b - 1]) for a, b in zip([0, *cuts], [*cuts, len(met)], strict=True) if met]
 
 
-def _fullest_window(stretches: list[Stretch], window: int) -> int:
+def _fullest_window(first: Ints, last: Ints, nano: Ints, window: int) -> int:
     """A window starting at s meets [a, b] if a - window < s <= b: sweep over s."""
-    changes: dict[int, int] = {}
-    for a, b, nano in stretches:
-        changes[a - window + 1] = changes.get(a - window + 1, 0) + nano
-        if b is not None:
-            changes[b + 1] = changes.get(b + 1, 0) - nano
-    return max(accumulate(changes[s] for s in sorted(changes)), default=0)
+    at, change = np.concatenate([first - window + 1, last + 1]), np.concatenate([nano, -nano])
+    order = np.argsort(at, kind="stable")
+    running = np.cumsum(change[order])
+    whole = np.diff(at[order], append=NEVER + 2) > 0  # all changes at one place are made at once
+    return int(running[whole].max(initial=0))

@@ -21,6 +21,7 @@ MAGIC = b"PNSTK"
 VERSION = 1
 DAMAGED = BadState("the saved state is damaged; restore it from a good copy.")
 PLAIN = frozenset({type(None), bool, str, float})  # types that JSON keeps as they are
+RESTORED = PLAIN | {int}  # and those that it gives back as they were
 LARGEST = 2**53  # beyond it other readers of JSON lose digits
 HEADER = struct.Struct("<5sBQ")  # magic, version, length of the outline
 
@@ -41,7 +42,7 @@ def decode(data: bytes) -> Any:
         text = data[HEADER.size : HEADER.size + length]
         if len(text) < length:
             raise DAMAGED
-        return _restored(json.loads(text), memoryview(data)[HEADER.size + length :])
+        return _restored(json.loads(text.decode()), memoryview(data)[HEADER.size + length :])
     except (struct.error, ValueError, TypeError, ArithmeticError, RecursionError) as fault:
         raise DAMAGED from fault
 
@@ -78,11 +79,11 @@ def _outline_of_array(array: NDArray[Any], buffers: list[bytes]) -> Any:
 
 
 def _restored(outline: Any, buffers: memoryview) -> Any:
-    if type(outline) is int or type(outline) in PLAIN:
+    if type(outline) in RESTORED:
         return outline
     match outline:
         case list():
-            return [_restored(item, buffers) for item in outline]
+            return [item if type(item) in RESTORED else _restored(item, buffers) for item in outline]
         case {"int": str(text)}:
             return int(text)
         case {"epsilon": int(nano)}:

@@ -18,5 +18,5 @@ def require_drawable(path: Path) -> None:
         raise BadInput(
             f"a picture is drawn into a file of one of these kinds: {', '.join(sorted(kinds))}; got {path.name}."
         )
-    if not path.resolve().parent.is_dir():
+    if not path.parent.is_dir():
         raise BadInput(f"there is no folder {path.parent} to draw the picture into; make it first.")

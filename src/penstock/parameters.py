@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 import operator
+import os
 from collections.abc import Iterable
 from dataclasses import fields
 from fractions import Fraction
 from functools import lru_cache
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -34,6 +36,25 @@ def of_kind(name: str, value: Any, hint: Any) -> Any:
     if isinstance(value, (np.floating, Fraction)) or (type(value) is int and float in options and int not in options):
         value = float(value)  # so that 3 and 3.0 are the same parameter
     return value
+
+
+def as_path(told: str | Path) -> Path:
+    """A path, or a refusal of one that no file can have."""
+    if "\0" in str(told):
+        raise BadInput(f"no file has a name with a NUL character; mend the path {str(told)!r}.")
+    return Path(told)
+
+
+def resolved(told: str | Path) -> Path:
+    """The path of the file itself; a link that leads to itself is left as it is, for whoever opens it to refuse."""
+    return Path(os.path.realpath(as_path(told)))
+
+
+def require_name(what: str, name: str) -> str:
+    """Refuse a name that cannot be written into one line of text."""
+    if not name.strip() or not name.isprintable():
+        raise BadInput(f"the name of {what} is printable text; got {shown(name)}.")
+    return name
 
 
 @lru_cache(maxsize=256)

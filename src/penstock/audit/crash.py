@@ -25,6 +25,7 @@ from rich.progress import track
 from rich.table import Table
 
 from penstock import catalogue
+from penstock.audit.malformed import ordeal
 from penstock.errors import CheckFailed
 from penstock.models import UserLevel, WEvent
 from penstock.publisher import Publisher
@@ -187,6 +188,7 @@ def main() -> None:
     console = Console()
     with TemporaryDirectory() as folder:
         console.print(storm(Path(folder), told.kills, told.seed))
+        console.print(ordeal(Path(folder), told.kills, told.seed))
     console.print(
         f"seed {told.seed}: no budget was forgotten, no unit was drawn twice or left out, every store verifies."
     )

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from penstock import streams
 from penstock.cli import once, options
-from penstock.cli.console import as_json, messages, progress, reader_may_leave
+from penstock.cli.console import as_json, messages, progress
 from penstock.cli.looking import looked_into
 from penstock.cli.settings import require_same_origin
 from penstock.errors import BadInput
@@ -52,7 +52,7 @@ def export(
 ) -> None:
     """Write the stored releases of a stream to a file, once more and the same."""
     sliding = SlidingSum(1 if width is None else width)
-    with looked_into(store, head) as archive, reader_may_leave():
+    with looked_into(store, head) as archive:
         account, declared = archive.visible(stream), archive.streams()[stream]
         if is_once(declared):
             _require_plain(output_format, after, width)

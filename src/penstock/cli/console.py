@@ -7,11 +7,10 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TextIO
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -25,6 +24,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from penstock.streams.sinks import unwritable
+
 # Characters, so that a line with numbers and the time left fits into 80.
 BAR_WIDTH = 20
 TEXT = (".csv", ".jsonl")
@@ -33,15 +34,70 @@ PART = 1 << 20
 # Steps of a table of errors that are made within a second or so.
 AT_ONCE = 2000
 NOT_KEPT = "not kept, as there is no folder for it; set XDG_CACHE_HOME to one that can be written"
+READER_LEFT = 128 + signal.SIGPIPE
 
-results = Console(highlight=False)
-messages = Console(stderr=True, soft_wrap=True, highlight=False)
+
+class Results(Console):
+    """Standard output, of which nothing may get lost unsaid."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; what cannot be written is refused."""
+        with writing_results():
+            super().print(*objects, **options)
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Leave it to the command to end."""
+        raise BrokenPipeError
+
+
+class Messages(Console):
+    """Standard error: a message that cannot be written changes nothing about what was done."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print, if it can be."""
+        try:
+            super().print(*objects, **options)
+        except OSError:
+            let_go(sys.stderr)
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Leave it to ``print``."""
+        raise BrokenPipeError
+
+
+results = Results(highlight=False)
+messages = Messages(stderr=True, soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def writing_results() -> Iterator[None]:
+    """Turn what goes wrong with standard output into a sentence; that its reader has left is no fault."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (OSError, UnicodeEncodeError) as fault:
+        let_go(sys.stdout)
+        raise unwritable("standard output", fault) from None
+
+
+def let_go(stream: TextIO) -> None:
+    """Forget what could not be written, which would be tried once more when the process ends."""
+    with suppress(OSError, ValueError):  # what is no file has nothing to forget
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def put(text: str) -> None:
+    """A result as it is."""
+    with writing_results():
+        sys.stdout.write(text)
 
 
 def as_json(value: Any) -> None:
     """A result for a script."""
-    sys.stdout.writelines(json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value))  # piece by piece
-    typer.echo()
+    with writing_results():
+        sys.stdout.writelines(json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value))  # piece by piece
+        sys.stdout.write("\n")
 
 
 @contextmanager
@@ -99,16 +155,6 @@ def count_lines(path: str) -> int | None:
         return None
     with file.open("rb") as lines:
         return sum(part.count(b"\n") for part in iter(lambda: lines.read(PART), b""))
-
-
-@contextmanager
-def reader_may_leave() -> Iterator[None]:
-    """Whoever reads the output may close it when they have seen enough; what was released is stored."""
-    try:
-        yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(128 + signal.SIGPIPE) from None
 
 
 def several(number: int, thing: str) -> str:

@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from penstock.cli.console import writing_results
 from penstock.errors import BadInput
+from penstock.parameters import resolved
 from penstock.streams.lines import STANDARD
 
 OTHERS = (".gz", ".jsonl", ".ndjson", ".parquet")
@@ -24,7 +26,7 @@ def require_new(output: str) -> None:
         raise BadInput(f"a table is written as CSV, and {output} would hold something else; name a .csv file.")
     if path.exists():
         raise BadInput(f"{output} is there already; name another file, or move it away.")
-    if not path.resolve().parent.is_dir():
+    if not resolved(path).parent.is_dir():
         raise BadInput(f"the table {output} cannot be written: there is no folder {path.parent}; make it first.")
 
 
@@ -33,7 +35,8 @@ def opened(output: str) -> Iterator[IO[str]]:
     """Standard output, or a new file."""
     require_new(output)
     if output == STANDARD:
-        yield sys.stdout
+        with writing_results():
+            yield sys.stdout
         return
     path, fresh = Path(output), Path(f"{output}.{os.getpid()}.new")
     try:

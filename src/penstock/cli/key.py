@@ -36,6 +36,6 @@ def lost(store: options.StorePath, key: options.KeyPath = None) -> None:
 
 def existing(path: Path, key: Path | None, head: Path | None = None) -> Store:
     """A store that is there."""
-    if not path.is_file():
+    if not path.is_file() or not path.stat().st_size:  # of an empty file a new store would be made
         raise StoreError(f"there is no store {path}; give the path of one that exists.")
     return Store(path, key=key, head=head)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,9 +10,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from penstock import catalogue, streams
+from penstock import catalogue
 from penstock.charges import Point, Span
-from penstock.cli import once, options
+from penstock.cli import options
+from penstock.cli.comparing import compare
 from penstock.cli.console import as_json, messages, progress, results, several
 from penstock.cli.key import existing
 from penstock.cli.looking import looked_into
@@ -31,7 +30,6 @@ from penstock.store import Archive, Entry, Store
 from penstock.store.record import unpack
 from penstock.store.scribe import Scribe
 from penstock.store.verify import Verified, verify, verify_file
-from penstock.types import Cause
 
 app = typer.Typer(
     no_args_is_help=True, help="Look at the budget of a store, verify it, adopt an old copy, or drop an unused stream."
@@ -42,7 +40,6 @@ StreamName = Annotated[str | None, typer.Option(help="Only this stream.")]
 
 RIGHT = ("t", "remaining", "units", "fresh", "lost", "charges", "fullest protected set", "epsilon")
 OVERVIEW = ("stream", "mechanism", "law", "t", "label", "remaining")
-ADOPTED, END = "adopted", ""  # instead of lines, which end in a line break
 
 
 @app.command()
@@ -148,7 +145,9 @@ def verify_command(
             with progress(f'Verifying "{name}"', archive.account(name).t) as show_t:
                 found.append(verify(archive, name, show_t))
         sliding = SlidingSum(1 if width is None else width)
-        passed = 0 if output is None else _compare(archive, names, output, sliding)
+        if output is not None and len(names) != 1:
+            raise BadInput("an output holds the releases of one stream; say which with --stream.")
+        passed = 0 if output is None else compare(archive, names[0], output, sliding)
     if json:
         as_json([_as_row(each) for each in found])
     else:
@@ -157,49 +156,6 @@ def verify_command(
         but = f", but for {several(passed, 'line')} of units that were adopted, which it does not know" * (passed > 0)
         same = "" if output is None else f" {escape(str(output))} is what the store has{but}."
         results.print(f"[green]verified[/]: the chain is whole, it is the latest, and {law}.{same}")
-
-
-def _compare(archive: Archive, names: list[str], output: Path, sliding: SlidingSum) -> int:
-    """Every line of an output must be what the store would write there, as sums over a sliding window if told so.
-
-    Returns how many lines could not be compared: units that were published from a copy that is gone may be in the
-    output, and are not in the store.
-    """
-    if len(names) != 1:
-        raise BadInput("an output holds the releases of one stream; say which with --stream.")
-    expected = iter(_lines(archive, names[0], output, sliding))
-    try:
-        with output.open(encoding="utf-8", newline="") as lines:
-            right, gone, passed = next(expected, END), 0, 0
-            for number, line in enumerate(chain(lines, [END]), start=1):
-                while right == ADOPTED:
-                    right, gone = next(expected, END), gone + 1
-                if line == right:
-                    right, gone = next(expected, END), 0
-                elif gone and line != END:
-                    gone, passed = gone - 1, passed + 1
-                else:
-                    raise BadInput(
-                        f"{output}, line {number} is not what the store has; say its --width if it holds sums, or write"
-                        " it anew with penstock export."
-                    )
-    except (OSError, UnicodeDecodeError):
-        raise BadInput(f"the output {output} cannot be read; give the path of a file of releases.") from None
-    return passed
-
-
-def _lines(archive: Archive, name: str, output: Path, sliding: SlidingSum) -> Iterable[str]:
-    """What the store would write, and ADOPTED for every unit of which it does not know that."""
-    account, declared = archive.visible(name), archive.streams()[name]
-    if is_once(declared):
-        return once.told(archive, name).text.splitlines(keepends=True)
-    intervals = account.intervals and sliding.keeps_intervals
-    form = streams.text_format(str(output), declared["bins"], intervals=intervals)
-    lines = (
-        ADOPTED if release.cause is Cause.ADOPTED else form.line(sliding(release))
-        for release in archive.published(account)
-    )
-    return chain([form.header()] if form.header() else [], lines)
 
 
 def _as_row(found: Verified) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from rich.bar import Bar
 from rich.console import RenderableType
 from rich.table import Table
 
-from penstock.cli.console import results, several
+from penstock.cli.console import put, results, several
 from penstock.cli.files import opened, require_new
 from penstock.errors import BadInput
 from penstock.grid import Grid, plainly
@@ -117,7 +117,7 @@ def show(found: Told) -> None:
     if looked_at():
         results.print(_table(found))
     else:
-        sys.stdout.write(found.text)
+        put(found.text)
 
 
 def require_place(output: str, known: Told | None) -> None:

@@ -20,7 +20,7 @@ from penstock.allocation.program import POWERS
 from penstock.allocation.weighing import Weighing, weighing_of
 from penstock.allocation.weights import Listed, is_file, read_weights, weights_of
 from penstock.cli import options, plan_picture
-from penstock.cli.console import as_json, messages, reader_may_leave, results, several
+from penstock.cli.console import as_json, messages, results, several
 from penstock.cli.files import opened, require_new
 from penstock.cli.plan_rows import Row, rows_of
 from penstock.drawing import require_drawable
@@ -80,13 +80,12 @@ def plan(
     published = sum(row.weight > 0 for row in rows)
     about = f"{published} of {several(len(rows), 'unit')} published, epsilon {model.epsilon} in any {window}"
     said = asked.said(made, law, model.sensitivity)
-    with reader_may_leave():
-        if json:
-            as_json(_summary(made, model.sensitivity) | said | {"units": [row.as_dict() for row in rows]})
-        elif output != STANDARD:
-            _show(made, rows, about, said)
-        if output:
-            _write(rows, output)
+    if json:
+        as_json(_summary(made, model.sensitivity) | said | {"units": [row.as_dict() for row in rows]})
+    elif output != STANDARD:
+        _show(made, rows, about, said)
+    if output:
+        _write(rows, output)
     if to:
         plan_picture.draw(made, rows, f"{shorten(weights, LONGEST_TITLE, placeholder='...')} \u2013 {about}", to)
         messages.print(Text(f"drawn: {to}"))

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from penstock import streams
 from penstock.cli import options
-from penstock.cli.console import messages, progress, reader_may_leave, several
+from penstock.cli.console import messages, progress, several
 from penstock.cli.released import Released, released
 from penstock.cli.settings import read_toml, require_different_files, require_same_origin
 from penstock.errors import BadInput, BadRow
@@ -130,7 +130,7 @@ def post(
     wanted.require_something()
     require_different_files({"input": releases, "levels": levels, "total": total, "output": output})
     written = 0
-    with released(releases, stream, input_format, head) as given, reader_may_leave():
+    with released(releases, stream, input_format, head) as given:
         steps = wanted.steps(given.bins)
         intervals = given.intervals and steps.keeps_intervals
         with (

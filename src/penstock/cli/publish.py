@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from penstock.cli import once, once_picture, options
-from penstock.cli.console import as_json, count_lines, messages, progress, reader_may_leave
+from penstock.cli.console import as_json, count_lines, messages, progress
 from penstock.cli.gridding import ends_of, gridded
 from penstock.cli.intake import Registration
 from penstock.cli.once import Told
@@ -142,11 +142,10 @@ def publish(
     points = Points(read.values, law.snapped_to, size_is_public=size_is_public)
     _warn_of_radius(publication, law)
     found, again = place.published(publication, law, read, points, output)
-    with reader_may_leave():
-        if json:
-            as_json({"new": not again} | found.as_dict(whole=output == STANDARD))
-        if output != STANDARD or not json:
-            once.write(found, output)
+    if json:
+        as_json({"new": not again} | found.as_dict(whole=output == STANDARD))
+    if output != STANDARD or not json:
+        once.write(found, output)
     if to:
         once_picture.draw(found, to)
     before = " was published before, and this is the same again;" if again else ","

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from itertools import product
 from typing import Annotated, Any, NamedTuple
 
@@ -12,11 +13,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from penstock.asking import Answer, count
+from penstock.asking import Answer
 from penstock.asking import table as records
-from penstock.asking.counting import USUAL_CONFIDENCE
+from penstock.asking.counting import USUAL_CONFIDENCE, Counting
 from penstock.cli import options
-from penstock.cli.console import as_json, messages, reader_may_leave, results, several
+from penstock.cli.console import as_json, messages, results, several
 from penstock.cli.files import opened
 from penstock.cli.released import Released, released
 from penstock.domain import Domain
@@ -24,6 +25,8 @@ from penstock.errors import BadInput
 from penstock.types import CONFIDENCE, Mask, Published
 
 WHAT, WHEN = "Which bins", "Which time"
+
+Question = tuple[tuple[str, ...], Mask]  # values of the attributes that rows go by, and the bins that have them
 
 Given = Annotated[str, typer.Argument(metavar="RELEASES", help='A file of releases, a store, or "-".')]
 StreamOf = Annotated[str | None, typer.Option(help="Which stream, if a store has several.")]
@@ -67,21 +70,32 @@ def query(
         raise BadInput("ask about one unit with --at, or about several with --from and --to.")
     if together and at is None and begin is None and end is None:
         raise BadInput("say over which time --sum adds up, with --from and --to; --from t=1 is all there is.")
-    with released(releases, stream, input_format, head) as given, reader_may_leave():
+    with released(releases, stream, input_format, head) as given:
         made_of = domain_of(given.bins, domain)
         conditions = _conditions(made_of, where, by)
         first, final = (begin, end) if at is None else (at, at)
-        found = list(_in_time(given, first, final, last=first is None and final is None))
-    spans = [found] if together else [[release] for release in found]
-    rows = [
-        Row(_span(span), values, count(span, mask, confidence=confidence))
-        for span in spans
-        for values, mask in _questions(made_of, conditions, by)
-    ]
+        asked = _in_time(given, first, final, last=first is None and final is None)
+        questions = partial(_questions, made_of, conditions, by)
+        rows = list(_answered(asked, questions, confidence, together=together))
     if json:
         as_json({"releases": releases, "where": where, "by": by, "counts": [row.as_dict(by) for row in rows]})
     else:
         _show(rows, by, confidence, credible=given.intervals)
+
+
+def _answered(
+    asked: Iterator[Published], questions: Callable[[], Iterator[Question]], confidence: float, *, together: bool
+) -> Iterator[Row]:
+    """The answers to all questions about every release, or about all of them together."""
+    for span in [asked] if together else ([release] for release in asked):
+        counts = [(values, Counting(mask, confidence=confidence)) for values, mask in questions()]
+        ends: list[str] = []
+        for release in span:
+            ends[1:] = [release.label]
+            for _, each in counts:
+                each.add(release)
+        time = " to ".join(ends)
+        yield from (Row(time, values, each.answer()) for values, each in counts)
 
 
 class Row(NamedTuple):
@@ -108,7 +122,7 @@ def table(
     input_format: options.InputFormat = None,
 ) -> None:
     """Make up a table of records that a release could have come from, for tools that want records. Costs nothing."""
-    with released(releases, stream, input_format, head) as given, reader_may_leave():
+    with released(releases, stream, input_format, head) as given:
         made_of = domain_of(given.bins, domain)
         (release,) = _in_time(given, at, at, last=at is None)
         drawn = records(release, made_of, rows=rows, seed=seed)
@@ -149,7 +163,7 @@ def _conditions(domain: Domain, where: list[str], by: list[str]) -> dict[str, st
     return conditions
 
 
-def _questions(domain: Domain, conditions: dict[str, str], by: list[str]) -> Iterator[tuple[tuple[str, ...], Mask]]:
+def _questions(domain: Domain, conditions: dict[str, str], by: list[str]) -> Iterator[Question]:
     """The bins that are asked about, for each combination of values of the attributes in ``by``."""
     mask = domain.where(conditions)
     for values in product(*(domain.attributes[name] for name in by)):
@@ -188,13 +202,7 @@ def _is_called(release: Published, name: str) -> bool:
     return name in (release.label, f"t={release.t}")
 
 
-def _span(group: list[Published]) -> str:
-    first, last = group[0].label, group[-1].label
-    return first if len(group) == 1 else f"{first} to {last}"
-
-
 def _show(rows: list[Row], by: list[str], confidence: float, *, credible: bool) -> None:
-    """A table of the answers; with a column for the intervals of releases, if these have any."""
     shown = Table(show_edge=False)
     for heading in ("time", *by):
         shown.add_column(Text(heading), overflow="fold")

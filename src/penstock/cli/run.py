@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from penstock import streams
 from penstock.cli import options
-from penstock.cli.console import as_json, count_lines, messages, progress, reader_may_leave, several
+from penstock.cli.console import as_json, count_lines, messages, progress, several
 from penstock.cli.intake import is_ready
 from penstock.cli.opening import warn_of
 from penstock.cli.settings import Settings, from_toml, overridden, parameters_of, require_same_origin, shaped
@@ -125,8 +125,7 @@ def run(
     if check:
         _check(settings)
         return
-    with reader_may_leave():
-        _report(_published(settings), settings, json)
+    _report(_published(settings), settings, json)
 
 
 def _check(settings: Settings) -> None:

@@ -18,7 +18,7 @@ from penstock.laws import MODELS, model_of
 from penstock.mechanisms.base import Mechanism
 from penstock.models import MContext
 from penstock.own import is_file
-from penstock.parameters import nearest
+from penstock.parameters import as_path, nearest, require_name, resolved
 from penstock.post import SlidingSum
 from penstock.streams import Calendar, Candidate, read
 from penstock.streams.lines import STANDARD
@@ -57,6 +57,8 @@ class Settings:
         if not self.model.get("name"):
             raise BadInput("say whom to protect, and how: --model w-event --epsilon 1 --w 52, for example.")
         require_people(self.population, self.population_epsilon)
+        for what, name in (("a stream", self.name), ("a population", self.population or "nobody")):
+            require_name(what, name)
         self.sliding()
         self._require_presence()
         require_different_files({name: getattr(self, name) for name in PATHS})
@@ -93,7 +95,7 @@ class Settings:
 
 def require_different_files(named: Mapping[str, str | None]) -> None:
     """Refuse to write where something else is read or kept."""
-    paths = [(name, Path(path).resolve()) for name, path in named.items() if path and path != STANDARD]
+    paths = [(name, resolved(path)) for name, path in named.items() if path and path != STANDARD]
     for i, (name, path) in enumerate(paths):
         for other, same in paths[:i]:
             if path == same:
@@ -124,6 +126,8 @@ def read_toml(path: Path, hint: str = "") -> dict[str, Any]:
         raise BadInput(f"the file {path} cannot be read: {fault.strerror}.") from None
     except UnicodeDecodeError:
         raise BadInput(f"the file {path} is not UTF-8 text; save it as such.") from None
+    except RecursionError:
+        raise BadInput(f"the file {path} is not valid TOML: it is nested too deeply.{hint}") from None
     except ValueError as fault:  # a number of thousands of digits is not even a TOMLDecodeError
         raise BadInput(f"the file {path} is not valid TOML: {str(fault)[:1].lower()}{str(fault)[1:]}.{hint}") from None
 
@@ -139,7 +143,7 @@ def from_toml(path: Path) -> Settings:
     for key in PATHS:
         value = getattr(settings, key)
         if value and value != STANDARD:
-            setattr(settings, key, str(path.parent / value))
+            setattr(settings, key, str(path.parent / as_path(value)))
     own = settings.mechanism.get("name", "")
     if isinstance(own, str) and is_file(own):
         settings.mechanism["name"] = str(path.parent / own)
@@ -191,6 +195,6 @@ def parameters_of(pairs: Sequence[str]) -> dict[str, Any]:
         try:
             value = tomllib.loads(f"value = {text}")["value"]
             parameters[name.strip()] = text if text.strip().startswith("0x") else value  # 0x4 is a shape, if anything
-        except ValueError:  # of which TOMLDecodeError is one
+        except (ValueError, RecursionError):  # of which TOMLDecodeError is one
             parameters[name.strip()] = text
     return parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing, suppress
 from dataclasses import asdict, replace
 from json import dumps
@@ -14,12 +13,12 @@ from rich.markup import escape
 
 from penstock import streams
 from penstock.cli import options
-from penstock.cli.console import messages, progress, reader_may_leave, several
+from penstock.cli.console import messages, progress, put, several
 from penstock.cli.ledger import StreamName
 from penstock.cli.settings import Settings, from_toml, require_different_files, shaped
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput
-from penstock.parameters import nearest
+from penstock.parameters import nearest, resolved
 from penstock.statement import Statement, as_markdown, planned, stated
 from penstock.statement.stating import population_of
 from penstock.store import Archive
@@ -112,20 +111,31 @@ def _pages(found: list[Statement]) -> str:
 
 
 def _write(content: str, output: str) -> None:
-    """To standard output, or to a file, which may hold an earlier statement and nothing else."""
+    """To standard output, to a device or a pipe, or to a file, which may hold an earlier statement and nothing else."""
     if output == STANDARD:
-        with reader_may_leave():
-            sys.stdout.write(content)
+        put(content)
         return
-    path, fresh = Path(output), Path(f"{output}.new")
+    path = resolved(output)
     try:
-        held = path.read_bytes() if path.exists() else b""
-        if held and not held.startswith(BEGINNINGS):
-            raise BadInput(f"{output} is there already, and is no privacy statement; name another file.")
-        fresh.write_text(content, encoding="utf-8", newline="\n")
-        fresh.replace(path)
+        if path.exists() and not path.is_file():  # nothing may take the place of a device, or read it to its end
+            path.write_text(content, encoding="utf-8", newline="\n")
+        else:
+            _replace(path, content, output)
     except OSError as fault:
         raise BadInput(f"the statement {output} cannot be written: {fault.strerror}.") from None
+
+
+def _replace(path: Path, content: str, output: str) -> None:
+    """A new file, or one in the place of an earlier statement; it appears when it is whole."""
+    if path.exists():
+        with path.open("rb") as file:
+            held = file.read(max(map(len, BEGINNINGS)))
+        if held and not held.startswith(BEGINNINGS):
+            raise BadInput(f"{output} is there already, and is no privacy statement; name another file.")
+    fresh = path.with_name(f"{path.name}.new")
+    try:
+        fresh.write_text(content, encoding="utf-8", newline="\n")
+        fresh.replace(path)
     finally:
         with suppress(OSError):
             fresh.unlink()

@@ -57,16 +57,18 @@ class StoppableSource:
 
     def __enter__(self) -> Self:
         self._before = handled(self._told)
+        self._waiting = True  # until the first snapshot is asked for, nothing can be half drawn
         return self
 
     def close(self) -> None:
         """Let go of the input."""
         self._source.close()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
         self.close()
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        return kind is Told
 
     def _told(self, number: int, frame: FrameType | None) -> None:
         self.signal = number
@@ -80,6 +82,7 @@ class StoppableSource:
 
     def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
         """The snapshots of the source, as long as nobody says stop."""
+        self._waiting = False
         items = self._source.snapshots(calendar)
         while (snapshot := self._awaited(lambda: next(items, None))) is not None:
             self._show(snapshot)

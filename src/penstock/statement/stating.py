@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from penstock.charges import Fact, recount
 from penstock.domain import Domain
 from penstock.epsilon import Epsilon
 from penstock.laws import model_of
@@ -25,9 +22,9 @@ from penstock.statement import once
 from penstock.statement.origin import Origin, origin_of
 from penstock.statement.promise import Promise, promised, unit_of
 from penstock.store import Archive
-from penstock.store.record import Entry, unpack
+from penstock.store.record import Entry
 from penstock.store.verify import verify
-from penstock.types import Cause, Kind
+from penstock.types import Cause
 
 FORM = 1  # of the statement; another number has other keys
 
@@ -153,18 +150,14 @@ class History:
 
     labels: list[tuple[int, str]] = field(default_factory=list)  # of the first two units, and of the last
     fresh: int = 0
-    charges: int = 0
     causes: Counter[Cause] = field(default_factory=Counter)
     versions: dict[str, None] = field(default_factory=dict)  # in order of appearance
-    facts: list[Fact] = field(default_factory=list)
 
     def add(self, entry: Entry) -> None:
         """The next unit."""
-        self.fresh += bool(np.any(entry.kind != Kind.REPUBLISHED))
-        self.charges = entry.sequence
+        self.fresh += entry.is_new
         self.causes[entry.cause] += 1
         self.versions[entry.version] = None
-        self.facts += entry.facts
         if entry.cause is not Cause.ADOPTED:  # whose labels are not known
             self.labels[2:] = [(entry.t, entry.label)]
 
@@ -178,16 +171,16 @@ class History:
 
 def stated(archive: Archive, stream: str, progress: Callable[[int], None] = lambda t: None) -> Statement:
     """The statement of a stream in a store, as far as it is published; a store that is not whole is refused."""
-    verify(archive, stream, progress)
     account, declared = archive.visible(stream), archive.streams()[stream]
-    model, history = model_of(declared["model"]), History()
-    for record in archive.records(account):
-        history.add(unpack(record.body))
+    history = History()
+    found = verify(archive, stream, progress, upto=account, seen=history.add)
     people = population_of(archive, declared["population"])
     told = (declared["mechanism"], declared["parameters"], declared["bins"], declared["every"])
-    fullest = None if isinstance(model, MContext) else str(recount(history.facts, model))
-    spent = Spent(history.charges, fullest, account.t, account.link.hex() if account.t else "")
-    return _made(Declared(stream, model, *told, people, None, declared.get("size"), account.intervals), history, spent)
+    fullest = None if found.peak is None else str(found.peak)
+    spent = Spent(found.charges, fullest, account.t, account.link.hex() if account.t else "")
+    return _made(
+        Declared(stream, found.model, *told, people, None, declared.get("size"), account.intervals), history, spent
+    )
 
 
 def planned(

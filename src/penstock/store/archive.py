@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, StoreDamaged, StoreError, StoreRolledBack
+from penstock.parameters import as_path, resolved
 from penstock.store import schema
 from penstock.store.account import Account, Intent, Record, Saved, SavedState
 from penstock.store.faults import DAMAGED, plainly
@@ -26,8 +27,8 @@ class Archive:
     """Everything in a store that can be looked at without changing it."""
 
     def __init__(self, path: str | Path, *, head: str | Path | None = None) -> None:
-        self.path = Path(path).resolve()
-        self.head_file = HeadFile(Path(head) if head else self.beside("head"))
+        self.path = resolved(path)
+        self.head_file = HeadFile(as_path(head) if head else self.beside("head"))
         with plainly(self.path):
             self._connection = self._open()
             try:

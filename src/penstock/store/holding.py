@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from penstock.errors import KeyMissing, StoreError, StoreInUse
+from penstock.parameters import as_path, resolved
 from penstock.sealing import open_sealed, seal
 from penstock.store import schema
 from penstock.store.account import Account, SavedState
@@ -42,8 +43,8 @@ class Holding(Archive):
         head: str | Path | None = None,
         at: Callable[[str], None] = pass_by,
     ) -> None:
-        self.path = Path(path).resolve()
-        self.key_file = KeyFile(Path(key) if key else self.beside("key"))
+        self.path = resolved(path)
+        self.key_file = KeyFile(as_path(key) if key else self.beside("key"))
         self.at = at
         self._process = os.getpid()
         self._held: dict[int, tuple[Account, WriterLock]] = {}

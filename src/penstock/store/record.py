@@ -50,6 +50,13 @@ class Entry(NamedTuple):
     low: Ints | None = None
     high: Ints | None = None
 
+    @property
+    def is_new(self) -> bool:
+        """Whether any of its values is not just repeated."""
+        return (
+            self.kind != Kind.REPUBLISHED if isinstance(self.kind, int) else bool((self.kind != Kind.REPUBLISHED).any())
+        )
+
     def whole(self, source: Source | None) -> Source:
         """The values and their noise; ``source`` is the last release before that is stored whole."""
         if isinstance(self.values, int):
@@ -58,7 +65,9 @@ class Entry(NamedTuple):
                     f"the release of t={self.t} repeats one that is not there; restore the latest backup."
                 )
             return source
-        return Source(self.t, self.values, np.broadcast_to(np.float64(self.noise_sd), self.values.shape))
+        noise_sd = np.full(self.values.shape, self.noise_sd)
+        noise_sd.setflags(write=False)  # later releases may share it
+        return Source(self.t, self.values, noise_sd)
 
     def published(self, source: Source, stream: str, mechanism: str, link: bytes) -> Published:
         """The release, given the values it consists of or refers to."""

@@ -13,6 +13,7 @@ from penstock.laws import described, model_of
 from penstock.ledger import Ledger
 from penstock.models import PrivacyModel
 from penstock.noise import Noise
+from penstock.parameters import require_name
 from penstock.proofs import fingerprint
 from penstock.store.account import Intent, Pending
 from penstock.store.archive import Declaration
@@ -45,6 +46,10 @@ class Scribe(ABC):
     ) -> None:
         if noise is not None and not noise.secure:
             raise BadInput("a store takes secure noise only; simulation and scripted noise protect nobody.")
+        if stream not in store.streams():
+            require_name("a stream", stream)
+        if population is not None and population not in store.populations():
+            require_name("a population", population)
         self.store = store
         self._noise = noise
         self._key: bytes = store.key  # a missing one is refused before anything happens

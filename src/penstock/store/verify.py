@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
-from penstock.charges import Fact, Point, Span, recount
+from penstock.charges import Point, Recount, Span
 from penstock.epsilon import Epsilon
 from penstock.errors import BudgetExceeded, StoreDamaged
 from penstock.laws import model_of
 from penstock.models import MContext, PrivacyModel
+from penstock.store.account import Account
 from penstock.store.archive import Archive
 from penstock.store.record import Entry, Source, unpack
 from penstock.store.soundness import require_intents, require_whole
-from penstock.types import Cause, Kind
+from penstock.types import Cause
 
 
 @dataclass
@@ -31,23 +30,34 @@ class Verified:
     peak: Epsilon | None = None
 
 
-def verify(archive: Archive, name: str, progress: Callable[[int], None] = lambda t: None) -> Verified:
-    """Follow the chain of a stream from its beginning to the head, and recount what was spent."""
+def verify(
+    archive: Archive,
+    name: str,
+    progress: Callable[[int], None] = lambda t: None,
+    *,
+    upto: Account | None = None,
+    seen: Callable[[Entry], None] = lambda entry: None,
+) -> Verified:
+    """Follow the chain of a stream from its beginning to the head, and recount what was spent.
+
+    ``upto`` is an account of the stream at an earlier unit, to end there; ``seen`` is shown every unit on the way.
+    """
     archive.require_latest(archive.account(name))
-    account = archive.account(name)  # which may be further by now
+    account = upto or archive.account(name)  # which may be further by now
     archive.state(account)
     archive.intent(account)
     model = model_of(archive.streams()[name]["model"])
-    found, facts = Verified(name, model), list[Fact]()
+    found, facts = Verified(name, model), Recount()
     source: Source | None = None
     for record in archive.records(account):
         entry = unpack(record.body)
         source = entry.whole(source)
         _count(found, entry)
-        facts += entry.facts
+        facts.add(entry.facts)
+        seen(entry)
         progress(record.t)
     if not isinstance(model, MContext):  # who was present is sealed
-        found.peak = recount(facts, model)
+        found.peak = facts.fullest(model)
         _require(found.peak, found)
     return found
 
@@ -56,7 +66,7 @@ def _count(found: Verified, entry: Entry) -> None:
     booked = [fact for fact in entry.facts if isinstance(fact, Point) or (isinstance(fact, Span) and fact.b is None)]
     found.units += 1
     found.charges += len(booked)
-    found.fresh += bool(np.any(entry.kind != Kind.REPUBLISHED))
+    found.fresh += entry.is_new
     found.lost += entry.cause in (Cause.LOST, Cause.FAILED, Cause.ADOPTED)
     spent = Epsilon.of_nano(sum(fact.e.nano for fact in booked))
     if spent != entry.charged or found.charges != entry.sequence:

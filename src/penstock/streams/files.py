@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import BadInput
+from penstock.parameters import as_path
 from penstock.streams.detection import format_of, open_lines
 from penstock.streams.formats import Csv, Format, Jsonl
 from penstock.streams.frames import ParquetSource
@@ -59,7 +60,7 @@ def write(
 
     ``intervals`` makes room for those that releases have; pass what the mechanism says of itself (``intervals``).
     """
-    name = str(path)
+    name = str(as_path(path))
     if _require_format(name, form) == "parquet":
         return ParquetSink(Path(name), bins, intervals=intervals)
     lines = text_format(name, bins, form, intervals=intervals)

@@ -7,6 +7,7 @@ import io
 import json
 import operator
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -169,11 +170,11 @@ def _published(row: Mapping[str, Any], values: Sequence[Any]) -> Published:
         values=whole,
         kind=np.full(len(values), kind, np.int8),  # one for all, or as many as there are values
         noise_sd=np.full(len(values), noise_sd, np.float64),
-        charged=Epsilon(_text(row["charged"])),
+        charged=_budget(_text(row["charged"])),
         stream=_text(row["stream"]),
         label=_text(row["t"]),
         cause=Cause(row["cause"]),
-        remaining=Epsilon(_text(row["remaining"])),
+        remaining=_budget(_text(row["remaining"])),
         sequence=_whole(row["sequence"]),
         mechanism=_text(row["mechanism"]),
         version=_text(row["version"]),
@@ -204,6 +205,12 @@ def _spread(value: Any) -> float:
     if not 0 <= float(value) <= LARGEST:
         raise ValueError
     return float(value)
+
+
+@lru_cache(maxsize=1024)
+def _budget(text: str) -> Epsilon:
+    """A budget as it is written; most units cost what others did."""
+    return Epsilon(text)
 
 
 def _whole(value: Any) -> int:

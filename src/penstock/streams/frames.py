@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import BadInput, BadRow
+from penstock.parameters import as_path
 from penstock.streams.source import Columns, Row, Table
+
+BATCH = 1024  # rows of a Parquet file that are read at once
+UNREADABLE = (TypeError, ValueError, OverflowError, NotImplementedError)  # what a column does that Python cannot hold
 
 
 class FrameSource(Table):
@@ -31,16 +35,28 @@ class FrameSource(Table):
         row = 0
         for frame in self._chunks():
             table = _narwhal(frame)
-            labels = table[self._columns.names[self._columns.time]].to_list()
+            labels = self._labels(table[self._columns.names[self._columns.time]], row)
             try:
-                counts = table.select(*self.bins).to_numpy()
-            except (TypeError, ValueError):
+                counts = _counts_of(table.select(*self.bins))
+            except UNREADABLE:
                 raise BadRow(
                     f"{self._name}: a column holds something else than counts; name the time with --time."
                 ) from None
             for label, cells in zip(labels, counts, strict=True):
                 row += 1
                 yield f"{self._name}, row {row}", label, cells
+
+    def _labels(self, column: Any, before: int) -> Iterator[Any]:
+        """The times in a column; one that Python has no time for is refused in its turn, after the rows before it."""
+        try:
+            yield from column.to_list()
+        except UNREADABLE:
+            for number in range(len(column)):
+                try:
+                    yield column[number : number + 1].to_list()[0]
+                except UNREADABLE:
+                    place = f"{self._name}, row {before + number + 1}, column {self._columns.time + 1}"
+                    raise BadRow(f"{place}: the time lies in no year from 1 to 9999; mend it.") from None
 
     def _chunks(self) -> Iterable[Any]:
         return [self._frame]
@@ -58,7 +74,7 @@ class ParquetSource(FrameSource):
 
     def _chunks(self) -> Iterable[Any]:
         tables = importlib.import_module("pyarrow").Table
-        return (tables.from_batches([batch]) for batch in self._file.iter_batches(batch_size=1024))
+        return (tables.from_batches([batch]) for batch in read_batches(self._file, self._name))
 
     def close(self) -> None:
         """Let go of the file."""
@@ -76,9 +92,35 @@ def parquet() -> Any:
 def open_parquet(path: str) -> Any:
     """A Parquet file, to read."""
     try:
-        return parquet().ParquetFile(path)
-    except (OSError, ValueError):
+        return parquet().ParquetFile(as_path(path), page_checksum_verification=True)
+    except (*UNREADABLE, OSError):
         raise BadInput(f"the input {path} cannot be read as a Parquet file; check its path and content.") from None
+
+
+def _counts_of(table: Any) -> Any:
+    """The cells of all bins; a TypeError for truths, which beside numbers would be taken for 0 and 1."""
+    import narwhals
+
+    if narwhals.Boolean in table.schema.dtypes():
+        raise TypeError
+    return table.to_numpy()
+
+
+def read_batches(file: Any, name: str) -> Iterator[Any]:
+    """The rows of a Parquet file, some at a time; those before a damaged page are given one by one."""
+    row, damaged = 0, (*UNREADABLE, OSError, MemoryError, importlib.import_module("pyarrow").ArrowException)
+    for size in (BATCH, 1):
+        before = 0
+        try:
+            for batch in file.iter_batches(batch_size=size):
+                before += batch.num_rows
+                if before > row:
+                    row = before
+                    yield batch
+        except damaged:
+            continue
+        return
+    raise BadRow(f"{name}, row {row + 1} cannot be read; the file is damaged, so write it anew.")
 
 
 def _narwhal(frame: Any) -> Any:

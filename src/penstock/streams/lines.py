@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from penstock.errors import BadInput, BadRow
+from penstock.parameters import as_path
 from penstock.streams.names import sounds_like_time
 
 STANDARD = "-"
@@ -33,7 +34,7 @@ def open_bytes(path: str) -> IO[bytes]:
     if path == STANDARD:
         return sys.stdin.buffer
     try:
-        return cast("IO[bytes]", gzip.open(path, "rb")) if path.endswith(".gz") else Path(path).open("rb")
+        return cast("IO[bytes]", gzip.open(as_path(path), "rb")) if path.endswith(".gz") else as_path(path).open("rb")
     except OSError as fault:
         raise BadInput(f"the input {path} cannot be read: {fault.strerror}.") from None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from penstock.errors import BadInput, BadRow
+from penstock.parameters import as_path
 from penstock.streams.calendar import Calendar
 from penstock.streams.labels import placed
 from penstock.streams.lines import Lines, open_bytes
@@ -46,7 +47,7 @@ class Attendance:
     """
 
     def __init__(self, path: str, form: str, *, live: bool) -> None:
-        if not Path(path).is_file():
+        if not as_path(path).is_file():
             raise BadInput(f"the list of who is present, {path}, is not there, or is not a file; name one.")
         self._path, self._form, self._live = path, form, live
         self._lines: Lines | None = None

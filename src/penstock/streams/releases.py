@@ -10,11 +10,10 @@ from typing import Any, Self
 from penstock.errors import BadInput, BadRow
 from penstock.streams.detection import format_of, open_lines
 from penstock.streams.formats import ENDS, UNREADABLE, Csv, Format, Jsonl
-from penstock.streams.frames import open_parquet
+from penstock.streams.frames import UNREADABLE as UNLISTED
+from penstock.streams.frames import open_parquet, read_batches
 from penstock.streams.lines import STANDARD, Lines, called
 from penstock.types import Published
-
-BATCH = 1024  # releases read at once from a Parquet file
 
 
 class Releases:
@@ -98,9 +97,17 @@ def _of_parquet(path: str) -> Releases:
     except BaseException:
         file.close()
         raise
-    batches = (batch.to_pylist() for batch in file.iter_batches(batch_size=BATCH))
+    batches = (_listed(batch, name) for batch in read_batches(file, name))
     rows = enumerate(chain.from_iterable(batches), start=1)
     return Releases(form, ((f"{name}, row {number}", list(row.values())) for number, row in rows), file.close)
+
+
+def _listed(batch: Any, name: str) -> list[dict[str, Any]]:
+    try:
+        rows: list[dict[str, Any]] = batch.to_pylist()
+    except UNLISTED:
+        raise BadRow(f"{name} holds rows that are no releases; write the file anew from the store.") from None
+    return rows
 
 
 def _columns(names: list[str], name: str) -> Csv:

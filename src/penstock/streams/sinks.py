@@ -20,6 +20,7 @@ import numpy as np
 
 from penstock.disk import sync_folder, take_lock
 from penstock.errors import BadInput, PenstockError
+from penstock.parameters import resolved
 from penstock.streams.formats import AFTER_BINS, UNREADABLE, Csv, Format, provenance
 from penstock.streams.frames import parquet
 from penstock.types import Kind, Published
@@ -51,7 +52,7 @@ class StreamSink:
             self._stream.flush()
         except BrokenPipeError:
             raise
-        except OSError as fault:
+        except (OSError, UnicodeEncodeError) as fault:
             raise unwritable(self._name, fault) from None
         self._begun = True
 
@@ -64,9 +65,10 @@ class StreamSink:
                 self._stream.close()
 
 
-def unwritable(name: str | Path, fault: OSError) -> BadInput:
+def unwritable(name: str | Path, fault: OSError | UnicodeEncodeError) -> BadInput:
     """What to raise when an output cannot be written."""
-    reason = fault.strerror or type(fault).__name__
+    told = f"it takes {fault.encoding} only" if isinstance(fault, UnicodeEncodeError) else fault.strerror
+    reason = told or type(fault).__name__
     return BadInput(f"the output {name} cannot be written: {reason}; what was released is stored, so run again.")
 
 
@@ -222,8 +224,8 @@ class ParquetSink:
         self._writer: Any = None
         self.last: int | None = 0
         self.link = ""
-        if path.is_dir() or not path.resolve().parent.is_dir():
-            raise BadInput(f"the output {path} cannot be written: there is no such folder, or it is one itself.")
+        if (path.exists() and not path.is_file()) or not resolved(path).parent.is_dir():
+            raise BadInput(f"the output {path} cannot be written: there is no such folder, or it is no file.")
         if path.exists():
             self._look_at_old()
         self._lock = self._locked()

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from penstock.errors import BadInput
 from penstock.parameters import LARGEST, SMALLEST, within
-from penstock.types import Floats
+from penstock.types import Floats, Ints
 
 BEYOND = 1e-12  # the chance that is wrapped around the circle
 NEGLIGIBLE = 1e-9  # a coefficient below this is left out, and so are all after it
@@ -41,31 +41,40 @@ def expected_absolute(noise_sds: ArrayLike, *, discrete: bool = True) -> float:
     return _sum_of(noise_sds, discrete).expected_absolute()
 
 
-def half_width(noise_sds: ArrayLike, confidence: float, *, discrete: bool = True) -> float:
+def half_width(
+    noise_sds: ArrayLike, confidence: float, *, discrete: bool = True, often: ArrayLike | None = None
+) -> float:
     """The least h for which the sum lies within -h .. h with at least this probability; whole for discrete noise.
+
+    ``often`` says how many terms have each of the standard deviations; one, if it is not told.
 
     >>> half_width([14.1], 0.95), half_width([14.1, 14.1], 0.95), half_width([], 0.95)
     (30.0, 41.0, 0.0)
+    >>> half_width([14.1], 0.95, often=[2])
+    41.0
     """
     within("confidence", confidence, 0, 1)
     if confidence > LARGEST_CONFIDENCE:
         raise BadInput(f"sums are not known to {confidence}; ask for a confidence of {LARGEST_CONFIDENCE} at most.")
-    return _sum_of(noise_sds, discrete).half_width(confidence)
+    return _sum_of(noise_sds, discrete, often).half_width(confidence)
 
 
-def condensed(noise_sds: Floats, besides: float = 0.0) -> Floats:
+def condensed(noise_sds: Floats, besides: float = 0.0, often: Ints | None = None) -> Floats:
     """Much fewer noises whose sum is hardly any different: the widest, and many equal ones for all the others.
 
-    ``besides`` is the variance of whatever else there is many of.
+    ``besides`` is the variance of whatever else there is many of, ``often`` how many noises there are of each.
 
     >>> noises = np.append(np.linspace(1, 2, 5000), 30.0)
     >>> fewer = condensed(noises)
     >>> len(fewer), round(half_width(fewer, 0.95, discrete=False) / half_width(noises, 0.95, discrete=False), 2)
     (200, 1.0)
     """
-    ordered = np.sort(noise_sds)[::-1]
-    rest = float((ordered[WIDEST:] ** 2).sum()) + besides
-    return np.append(ordered[:WIDEST], np.full(MANY, math.sqrt(rest / MANY)))
+    order = np.argsort(noise_sds)[::-1]
+    ordered, numbers = noise_sds[order], np.ones(len(order), np.int64) if often is None else often[order]
+    before = np.cumsum(numbers) - numbers
+    kept = np.clip(WIDEST - before, 0, numbers)
+    rest = float(((numbers - kept) * ordered**2).sum()) + besides
+    return np.append(np.repeat(ordered, kept), np.full(MANY, math.sqrt(rest / MANY)))
 
 
 def tail_bound(noise_sds: ArrayLike, beta: float) -> float:
@@ -103,10 +112,13 @@ def _scales(sds: Floats, *, discrete: bool) -> Floats:
     return scales
 
 
-def _sum_of(noise_sds: ArrayLike, discrete: bool) -> _Discrete | _Continuous:
-    sds, often = np.unique(_checked(noise_sds), return_counts=True)
+def _sum_of(noise_sds: ArrayLike, discrete: bool, often: ArrayLike | None = None) -> _Discrete | _Continuous:
+    told = np.asarray(noise_sds, np.float64).ravel()
+    sds, which = np.unique(_checked(told), return_inverse=True)
+    numbers = np.ones(len(told)) if often is None else np.asarray(often, np.float64)
     kind = _Discrete if discrete else _Continuous
-    return kind(_scales(sds, discrete=discrete), often.astype(np.float64))
+    counted: Floats = np.bincount(which, numbers[told >= SMALLEST], len(sds)).astype(np.float64)
+    return kind(_scales(sds, discrete=discrete), counted)
 
 
 @dataclass(frozen=True)
