@@ -13,7 +13,7 @@ from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BadPresence
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, Neighbours, PrivacyModel, UserLevel, WEvent
 from penstock.parameters import within as lies_within
-from penstock.types import Ints
+from penstock.types import LARGEST_COUNT, Ints
 
 fixed = settings(derandomize=True, deadline=None, max_examples=200)
 
@@ -105,6 +105,18 @@ def test_neighbours_use_the_whole_law(model: PrivacyModel) -> None:
     assert max(int(np.abs(other - stream).sum(axis=1).max()) for other in others) == model.sensitivity
     assert {t for changed in units for t in changed} == set(range(model.window if model.horizon_bound else 8))
     assert max(changed[-1] - changed[0] + 1 for changed in units if changed) == min(model.window, 8)
+
+
+def test_a_record_is_added_or_removed_unless_there_is_no_room_for_it() -> None:
+    """Both ways where both are possible, and the only one where the bin is empty or full."""
+    ways = {
+        count: {
+            int(EventLevel(epsilon=1).neighbouring([[count]], np.random.default_rng(seed))[0, 0]) - count
+            for seed in range(30)
+        }
+        for count in (0, 9, LARGEST_COUNT)
+    }
+    assert ways == {0: {1}, 9: {-1, 1}, LARGEST_COUNT: {-1}}
 
 
 @pytest.mark.parametrize(

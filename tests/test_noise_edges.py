@@ -121,6 +121,13 @@ def test_certain_coins(noise: Noise) -> None:
     assert noise.bernoulli_exp(Fraction(1), np.zeros(1000, np.int64)).all()
 
 
+def test_certain_coins_take_no_random_bytes() -> None:
+    source = Counted()
+    for chance in (0, 1):
+        SecureNoise(source=source).bernoulli(Fraction(chance), (2, 5))
+    assert source.bytes == 0
+
+
 @pytest.mark.parametrize("word_bits", [8, 64])
 def test_draws_beyond_one_block(word_bits: int) -> None:
     """Large draws are as large as asked."""

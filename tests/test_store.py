@@ -110,6 +110,29 @@ def other(path: Path, stream: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def test_once_a_release_is_stored_its_unit_is_no_longer_announced(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        pending = publisher.prepare(unit(1))
+        assert pending.account.announced == 1
+        store.commit([pending])
+        assert (pending.account.t, pending.account.announced) == (1, 0)
+        ahead = publisher.prepare(unit(2), ahead=unit(3))
+        store.commit([ahead])
+        assert (pending.account.t, pending.account.announced) == (2, 3)
+
+
+@pytest.mark.parametrize("bins", [("a", ""), ("a", " "), ("a", "b\x00"), ("a", "b\nc")])
+def test_a_bin_without_a_printable_name_is_refused(tmp_path: Path, bins: tuple[str, ...]) -> None:
+    with ps.Store(tmp_path / "db") as store, pytest.raises(ps.BadInput, match="bins are named by printable text"):
+        opened(store, bins=bins)
+
+
+@pytest.mark.parametrize("bins", [(), ("a", "a")])
+def test_every_bin_has_a_name_of_its_own(tmp_path: Path, bins: tuple[str, ...]) -> None:
+    with ps.Store(tmp_path / "db") as store, pytest.raises(ps.BadInput, match="every bin needs a name of its own"):
+        opened(store, bins=bins)
+
+
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     with ps.Store(tmp_path / "db") as store, ps.Store(tmp_path / "db") as second, opened(store) as publisher:
         publisher.publish(unit(1))

@@ -1,0 +1,92 @@
+"""Archives: what can be looked at in a store, and which outputs belong to it."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import penstock as ps
+from penstock.errors import StoreError
+from penstock.store import Account, Archive
+from penstock.store.archive import READ_AT_ONCE
+
+LAW, BINS = ps.WEvent(epsilon=1, w=4), ("a", "b")
+
+
+def publish(path: Path, units: int, **options: Any) -> list[ps.Published]:
+    with ps.Store(path) as store, ps.Publisher(ps.Uniform(model=LAW), store, "s", bins=BINS, **options) as publisher:
+        return [publisher.publish(ps.Snapshot(t, (t, 7))) for t in range(publisher.t + 1, units + 1)]
+
+
+def refuses(archive: Archive, account: Account, last: int, link: str) -> bool:
+    """Whether an output that ends with this release is refused."""
+    try:
+        archive.require_output(account, last, link)
+    except ps.BadInput as fault:
+        assert f"a release of t={last} that is not in the store, which ends at t={account.t}" in str(fault)
+        return True
+    return False
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "db"
+
+
+def test_only_a_store_is_opened(path: Path) -> None:
+    with pytest.raises(StoreError, match="there is no store"):
+        Archive(path)
+    path.touch()
+    with pytest.raises(StoreError, match="is empty, and not a store"):
+        Archive(path)
+
+
+def test_an_unknown_stream_is_refused_with_the_names_of_those_there_are(path: Path) -> None:
+    publish(path, 1)
+    with Archive(path) as archive, pytest.raises(StoreError, match='has no stream "x"; it has s'):
+        archive.account("x")
+
+
+def test_an_output_belongs_to_a_store_that_has_its_last_release(path: Path) -> None:
+    """The latest or an earlier one; one without a link is taken at its word, and there is nothing to say of none."""
+    links = [""] + [release.link for release in publish(path, 3)]
+    with Archive(path) as archive:
+        account = archive.account("s")
+        assert not any(refuses(archive, account, t, link) for t, link in enumerate(links))
+        assert not any(refuses(archive, account, t, "") for t in range(4))
+        assert refuses(archive, account, 4, "")
+        assert all(refuses(archive, account, t, links[t % 3 + 1]) for t in (1, 2, 3))
+
+
+def test_an_output_may_know_releases_of_adopted_units_and_of_no_others(path: Path) -> None:
+    publish(path, 3)
+    copy = path.with_name("copy")
+    shutil.copy(path, copy)
+    gone = publish(path, 6)
+    shutil.copy(copy, path)
+    publish(path, 7, adopt=0)
+    with Archive(path) as archive:
+        account = archive.account("s")
+        assert not any(refuses(archive, account, release.t, release.link) for release in gone)
+        assert all(refuses(archive, account, t, gone[0].link) for t in (1, 2, 3, 7))
+
+
+@pytest.mark.parametrize("after", [0, 1, READ_AT_ONCE - 1, READ_AT_ONCE, READ_AT_ONCE + 1, READ_AT_ONCE + 2])
+def test_records_are_read_from_any_unit_on_to_the_last(path: Path, after: int) -> None:
+    units = READ_AT_ONCE + 2
+    publish(path, units)
+    with Archive(path) as archive:
+        account = archive.account("s")
+        assert [record.t for record in archive.records(account, after)] == list(range(after + 1, units + 1))
+        assert [release.t for release in archive.published(account, after)] == list(range(after + 1, units + 1))
+
+
+def test_before_the_head_knows_the_last_release_it_is_not_visible(path: Path) -> None:
+    """Nor where there is no head file, because then nobody knows."""
+    links = [""] + [release.link for release in publish(path, 3)]
+    with Archive(path) as archive:
+        assert (archive.visible("s").t, archive.visible("s").link.hex()) == (3, links[3])
+    path.with_name("db.head").unlink()
+    with Archive(path) as archive:
+        assert (archive.visible("s").t, archive.visible("s").link.hex()) == (2, links[2])
