@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from penstock.charges import Point, Span, Touch
+from penstock.charges import Fact, Point, Span, Touch
 from penstock.codec import decode, encode
 from penstock.epsilon import Epsilon
 from penstock.errors import StoreDamaged, StoreError
 from penstock.store.record import Source, pack, unpack
 from penstock.types import Cause, Kind, Published
 
-FACTS = [Point(1, Epsilon(0.1), "decide"), Span(1, 3, Epsilon(0.2), "publish", 7), Touch(1, 7)]
+FACTS: list[Fact] = [Point(1, Epsilon(0.1), "decide"), Span(1, 3, Epsilon(0.2), "publish", 7), Touch(1, 7)]
 
 
 def release(*values: int, kind: Kind = Kind.FRESH, t: int = 1) -> Published:

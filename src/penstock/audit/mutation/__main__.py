@@ -1,7 +1,7 @@
 """``python -m penstock.audit.mutation``: mutation testing of the kernel and the store, bounded in time.
 
-What is known is not tried again: stop it anywhere and call it again to go on. ``--only`` chooses files. Exit code 1 if a
-file's score is below the target, or the list of equivalent mutants names one that is no more.
+What is known is not tried again: stop it anywhere and call it again to go on. ``--only`` chooses files. Exit code 1 if
+the score of a file is below the target, or the list of equivalent mutants names one that is no more.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ PAGE, VERDICTS = Path("benchmarks/mutants.md"), Path("benchmarks/mutants.csv")
 EQUIVALENT = Path("benchmarks/mutants-equivalent.txt")
 # What tests run; made anew where it is missing.
 TRACES = Path("build/mutants")
-# A mutant may loop for ever; its tests have so much longer than on the code as it should be.
-PATIENCE_SECONDS, PATIENCE = 20, 3
+# A mutant may loop for ever; beside what is imported its tests have so much longer than on the code as it is.
+IMPORT_SECONDS, LONGER = 20, 3
 # The nearest test of every function, on the code as it is.
 CONTROL_SECONDS = 120
 
@@ -117,7 +117,7 @@ def _require_passing(folder: Path, tests: Iterable[Tests]) -> None:
 
 def _shuffled(mutants: dict[str, list[Mutant]], seed: int) -> list[Mutant]:
     """In a random order in which the files take turns: whenever it ends, each has been tried equally."""
-    generator = random.Random(seed)  # noqa: S311
+    generator = random.Random(seed)
     turns = [(turn, mutant) for each in mutants.values() for turn, mutant in enumerate(_shuffle(each, generator))]
     return [mutant for _, mutant in sorted(turns, key=lambda turn: turn[0])]
 
@@ -130,7 +130,7 @@ def _tasks(waiting: Sequence[Mutant], tests: dict[str, Tests], folder: Path) -> 
     for number, mutant in enumerate(waiting):
         near = tests[mutant.key]
         work = partial(attempt, folder / str(number), mutant, near.names)
-        yield Task(mutant, work, PATIENCE_SECONDS + PATIENCE * near.seconds)
+        yield Task(mutant, work, IMPORT_SECONDS + LONGER * near.seconds)
 
 
 def _until(deadline: float, tasks: Iterator[Task]) -> Iterator[Task]:

@@ -1,11 +1,13 @@
-"""Tasks in forked processes, each with a time limit. What a task tells arrives while it runs.
+"""Tasks in forked processes, each with a limit of processor time. What a task tells arrives while it runs.
 
 A fork has imported what is slow to import, and leaves nothing behind: no mutant is seen by the next one.
 """
 
 from __future__ import annotations
 
+import math
 import os
+import resource
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +18,6 @@ from typing import Any, NamedTuple
 
 from penstock.bench.processes import outlive_nobody
 
-
 Tell = Callable[[Any], None]
 
 
@@ -25,7 +26,7 @@ class Task(NamedTuple):
 
     about: Any
     work: Callable[[Tell], None]
-    limit_seconds: float
+    processor_seconds: float
 
 
 class Ended(NamedTuple):
@@ -35,6 +36,10 @@ class Ended(NamedTuple):
     results: list[Any]
     late: bool
     died: bool
+
+
+# Whoever waits for something else than the processor is ended after so many times its limit.
+PATIENCE = 10
 
 
 class _Running(NamedTuple):
@@ -70,7 +75,8 @@ def _heard(running: dict[connection.Connection, _Running]) -> Iterator[Ended]:
         except EOFError:
             task, process, results, _ = running.pop(pipe)
             process.join()
-            yield Ended(task.about, results, late=False, died=process.exitcode != 0)
+            late = process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL)
+            yield Ended(task.about, results, late=late, died=process.exitcode != 0 and not late)
     for pipe, (task, process, results, ends) in list(running.items()):
         if ends <= time.monotonic():
             del running[pipe]
@@ -81,19 +87,21 @@ def _heard(running: dict[connection.Connection, _Running]) -> Iterator[Ended]:
 def _start(task: Task) -> tuple[connection.Connection, _Running]:
     context = get_context("fork")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(task.work, there))
+    process = context.Process(target=_work, args=(task, there))
     process.start()
     there.close()
-    return here, _Running(task, process, [], time.monotonic() + task.limit_seconds)
+    return here, _Running(task, process, [], time.monotonic() + PATIENCE * task.processor_seconds)
 
 
-def _work(work: Callable[[Tell], None], pipe: connection.Connection) -> None:
+def _work(task: Task, pipe: connection.Connection) -> None:
+    limit = math.ceil(time.process_time() + task.processor_seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     os.setsid()  # so that processes that it starts can be ended with it
     Thread(target=outlive_nobody, daemon=True).start()
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
-    work(pipe.send)
+    task.work(pipe.send)
 
 
 def _end(process: BaseProcess) -> None:

@@ -20,8 +20,8 @@ from penstock.errors import BadInput
 
 # Files whose tests take longer are traced this far.
 TRACED_SECONDS = 60
-# Tests of one mutant: the nearest ones, as long as they take no more than this together.
-TRIED_SECONDS = 12
+# Tests of one mutant: the nearest one, and the next ones as long as they take no more than this together.
+TRIED_SECONDS = 15
 # Tests that compare the code itself with what it was would notice every mutant.
 READS_CODE = ("proofs.py", "bare_code")
 
@@ -54,11 +54,11 @@ class Nearest:
                     self._by_file[file].append(test)
 
     def of(self, mutant: Mutant) -> Tests:
-        """The tests nearest to a mutant. At the level of a module, they are those that run anything of its file."""
-        running = self._by_function[mutant.file, mutant.function] if mutant.function else self._by_file[mutant.file]
-        names, left = [], float(TRIED_SECONDS)
+        """The tests nearest to a mutant. Of code that runs at import, they are those that run anything of its file."""
+        running = self._by_function.get((mutant.file, mutant.function)) or self._by_file.get(mutant.file, [])
+        names, left = list[str](), float(TRIED_SECONDS)
         for test in _spread(sorted(running, key=lambda test: (len(test.functions), test.seconds, test.test))):
-            if test.seconds <= left:
+            if test.seconds <= left or not names:
                 names.append(test.test)
                 left -= test.seconds
         return Tests(tuple(names), TRIED_SECONDS - left)

@@ -18,12 +18,14 @@ TARGET = 0.97
 
 OPENING = """# Mutants
 
-A mutant is the code with one small change: another comparison, a constant off by one, a statement left out. A test that
-fails on it kills it; one that lives shows what no test looks at. `make mutants` makes this page. It tries the tests that
-run the changed function and little else, the nearest first, for {seconds} seconds at most, so a mutant that lives here
-may still be killed by a test that is farther away. Mutants that change nothing that matters are listed, with reasons, in
-[mutants-equivalent.txt](mutants-equivalent.txt). The score is the number killed by the number tried and not equivalent;
-at least {target:.0%} is asked of every file.
+A mutant is the code with one small change: another comparison, a constant off by one, a statement left out. A test
+that fails on it kills it; a mutant that lives shows what no test looks at. `make mutants` makes this page.
+
+It tries the tests that run the changed function, those first that run little else, for {seconds} seconds at most. So a
+mutant that lives here may still be killed by a test that is farther away. Equivalent mutants change nothing that
+matters; they are listed, with reasons, in [mutants-equivalent.txt](mutants-equivalent.txt).
+
+The score is the number killed, divided by the number tried that are not equivalent. Every file needs {target:.0%}.
 """
 
 
@@ -62,8 +64,9 @@ def score(file: str, mutants: Sequence[Mutant], book: Book, equivalents: Equival
 def total(scores: Sequence[Score]) -> Score:
     """All files together."""
     alive = tuple(mutant for each in scores for mutant in each.alive)
-    sums = [sum(each[column] for each in scores) for column in range(1, 5)]
-    return Score("all", *sums, alive)
+    mutants, tried = sum(each.mutants for each in scores), sum(each.tried for each in scores)
+    killed, equivalent = sum(each.killed for each in scores), sum(each.equivalent for each in scores)
+    return Score("all", mutants, tried, killed, equivalent, alive)
 
 
 def table(scores: Sequence[Score], style: box.Box) -> Table:

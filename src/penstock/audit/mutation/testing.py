@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
@@ -26,7 +27,10 @@ QUIETLY = ("-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.Pyt
 
 
 class Touched(NamedTuple):
-    """A test that passed, how long it took, and the functions of the aims that it ran: file and qualified name."""
+    """A test that passed, how much processor time it took, and the functions of the aims that it ran.
+
+    A function is a file and a qualified name.
+    """
 
     test: str
     seconds: float
@@ -41,23 +45,23 @@ class Tracer:
         self._aims = aims
         self._tell = tell
         self._functions: set[tuple[str, str]] = set()
-        self._seconds, self._passed = 0.0, True
+        self._passed = True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Watch one test."""
-        self._functions, self._seconds, self._passed = set(), 0.0, True
+        self._functions, self._passed, began = set(), True, time.process_time()
         sys.settrace(self._entered)
         try:
             return (yield)
         finally:
             sys.settrace(None)
             if self._passed:
-                self._tell((item.nodeid, self._seconds, frozenset(self._functions)))  # plain, to pass between processes
+                seconds = time.process_time() - began
+                self._tell((item.nodeid, seconds, frozenset(self._functions)))  # plain, to pass between processes
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add up its time, and see whether it passed."""
-        self._seconds += report.duration
+        """See whether it passed."""
         self._passed = self._passed and report.outcome == "passed"
 
     def _entered(self, frame: FrameType, event: str, argument: object) -> None:
