@@ -1,13 +1,15 @@
 """Archives: what can be looked at in a store, and which outputs belong to it."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import penstock as ps
-from penstock.errors import StoreError
+from penstock.errors import StoreDamaged, StoreError
 from penstock.store import Account, Archive
 from penstock.store.archive import READ_AT_ONCE
 
@@ -79,6 +81,43 @@ def test_records_are_read_from_any_unit_on_to_the_last(path: Path, after: int) -
         account = archive.account("s")
         assert [record.t for record in archive.records(account, after)] == list(range(after + 1, units + 1))
         assert [release.t for release in archive.published(account, after)] == list(range(after + 1, units + 1))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE releases SET body = (SELECT body FROM releases WHERE t = 2) WHERE t = 3",
+        "UPDATE releases SET link = (SELECT link FROM releases WHERE t = 2) WHERE t = 3",
+        "DELETE FROM releases WHERE t = 3",
+        "DELETE FROM releases WHERE t > 2",
+        "UPDATE releases SET t = 2 * t WHERE t > 2",
+    ],
+)
+def test_records_end_where_something_was_changed(path: Path, change: str) -> None:
+    publish(path, 4)
+    with Archive(path) as archive:
+        account, found = archive.account("s"), []
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(change)
+        with pytest.raises(StoreDamaged, match="is damaged"):
+            found += [record.t for record in archive.records(account)]
+        records = archive.records(account)
+        assert [next(records).t, next(records).t] == [1, 2]
+        with pytest.raises(StoreDamaged, match="is damaged"):
+            next(records)
+
+
+def test_a_restart_reads_more_than_a_few_records_again(path: Path) -> None:
+    bins = [f"b{i}" for i in range(500)]
+    with ps.Store(path) as store, ps.Publisher(ps.Uniform(model=LAW), store, "s", bins=bins) as publisher:
+        for t in range(1, 41):
+            publisher.publish(ps.Snapshot(t, [t] * 500))
+    with Archive(path) as archive:
+        archive.recheck(archive.account("s"))
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE releases SET body = x'00' WHERE t = 1")
+        with pytest.raises(StoreDamaged, match="is damaged"):
+            archive.recheck(archive.account("s"))
 
 
 def test_before_the_head_knows_the_last_release_it_is_not_visible(path: Path) -> None:

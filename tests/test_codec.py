@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
@@ -102,6 +103,11 @@ def test_what_is_not_plain_data_is_refused(value: Any) -> None:
     """At saving, not at loading; the message names the type alone."""
     with pytest.raises(BadState, match="state must be plain data"):
         encode(value)
+
+
+@pytest.mark.parametrize("value", [np.float64(1.5), StrEnum("Day", "MONDAY").MONDAY], ids=repr)
+def test_what_is_a_number_or_a_text_by_birth_is_kept_as_that(value: Any) -> None:
+    assert decode(encode(value)) == value
 
 
 def test_a_key_that_is_not_text_is_refused() -> None:

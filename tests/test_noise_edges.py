@@ -121,6 +121,10 @@ def test_certain_coins(noise: Noise) -> None:
     assert noise.bernoulli_exp(Fraction(1), np.zeros(1000, np.int64)).all()
 
 
+def test_who_shows_secure_noise_shows_no_source() -> None:
+    assert repr(SecureNoise(word_bits=8)) == "SecureNoise(word_bits=8)"
+
+
 def test_certain_coins_take_no_random_bytes() -> None:
     source = Counted()
     for chance in (0, 1):

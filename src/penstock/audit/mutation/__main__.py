@@ -79,6 +79,7 @@ def _told(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _try_all(
     told: argparse.Namespace, mutants: dict[str, list[Mutant]], equivalents: Equivalents, book: Book, folder: Path
 ) -> None:
+    """First those that have lived, and whose tests have changed since; then those that were never tried."""
     deadline = time.monotonic() + told.minutes * 60
     nearest = _nearest(copy_sources(folder / "untouched"), told.workers)
     chosen = {file: mutants[file] for file in told.only or AIMS}
@@ -92,7 +93,7 @@ def _try_all(
     for mutant in waiting:
         if not tests[mutant.key].names:
             book.add(mutant, "", tests[mutant.key].version)
-    tried = [mutant for mutant in waiting if tests[mutant.key].names]
+    tried = sorted((mutant for mutant in waiting if tests[mutant.key].names), key=lambda mutant: book[mutant] is None)
     tasks = _until(deadline, _tasks(tried, tests, folder))
     with _bar(f"trying {len(tried)} mutants", deadline) as show:
         for number, ended in enumerate(run_all(tasks, told.workers), 1):
