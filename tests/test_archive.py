@@ -3,15 +3,17 @@
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import penstock as ps
-from penstock.errors import StoreDamaged, StoreError
+from penstock.errors import StoreDamaged, StoreError, StoreRolledBack
 from penstock.store import Account, Archive
 from penstock.store.archive import READ_AT_ONCE
+from penstock.store.files import Head, name_mark
 
 LAW, BINS = ps.WEvent(epsilon=1, w=4), ("a", "b")
 
@@ -118,6 +120,22 @@ def test_a_restart_reads_more_than_a_few_records_again(path: Path) -> None:
             connection.execute("UPDATE releases SET body = x'00' WHERE t = 1")
         with pytest.raises(StoreDamaged, match="is damaged"):
             archive.recheck(archive.account("s"))
+
+
+def test_a_head_that_gives_its_place_to_another_stream_is_refused(path: Path) -> None:
+    """Either the name has another number in it, or the number another name."""
+    publish(path, 2)
+    with Archive(path) as archive:
+        account = archive.account("s")
+        assert archive.known_head(account) == Head(2, account.link, account.number, name_mark("s"))
+        archive.require_latest(account)
+        for wrong in (replace(account, number=account.number + 1), replace(account, name="other")):
+            with pytest.raises(StoreRolledBack, match="another stream has the place of"):
+                archive.known_head(wrong)
+        assert archive.known_head(replace(account, name="other", number=account.number + 1)) is None
+        with pytest.raises(StoreRolledBack, match="does not know the stream"):
+            archive.require_latest(replace(account, name="other", number=account.number + 1))
+        archive.require_latest(replace(account, name="other", number=account.number + 1, t=1))
 
 
 def test_before_the_head_knows_the_last_release_it_is_not_visible(path: Path) -> None:

@@ -17,8 +17,10 @@ def test_a_copy_is_a_store_and_overwrites_nothing(tmp_path: Path) -> None:
         ps.Publisher(ps.Uniform(model=ps.EventLevel(epsilon=1)), store, "s", bins="a") as made,
     ):
         made.publish(ps.Snapshot(1, [7]))
+    to.with_name("copy.new").write_text("left by a crash", encoding="ascii")
     with Archive(path) as archive:
         copy(archive, to)
+        assert not to.with_name("copy.new").exists()
         before = to.read_bytes()
         with pytest.raises(StoreError, match="exists already; a copy never overwrites anything"):
             copy(archive, to)

@@ -263,6 +263,11 @@ def test_caps_are_budgets_inside_the_budget() -> None:
         ledger.cap(publish=Epsilon(0.5))
 
 
+def test_a_new_ledger_has_booked_nothing() -> None:
+    ledger = Ledger(WEvent(epsilon=1, w=2))
+    assert (ledger.t, ledger.sequence, ledger.charged, ledger.audit().peak) == (0, 0, 0, Epsilon(0))
+
+
 def test_a_reservation_is_settled_in_its_own_unit_or_never() -> None:
     """Handed back later it would take away what another unit has paid."""
     ledger = started(WEvent(epsilon=1, w=2))

@@ -192,6 +192,14 @@ def test_m_context_replaces_and_bounds_its_users() -> None:
         MContext(epsilon=1, m=2, max_users=0)
 
 
+def test_rules_that_protect_nobody_are_no_part_of_a_model() -> None:
+    """What happens at a horizon, and how much memory there is: a stream may be taken up with other ones."""
+    stops, repeats = UserLevel(epsilon=1, horizon=3), UserLevel(epsilon=1, horizon=3, on_horizon="republish")
+    assert (stops, hash(stops), repr(stops)) == (repeats, hash(repeats), repr(repeats))
+    few, many = MContext(epsilon=1, m=3, max_users=5), MContext(epsilon=1, m=3)
+    assert (few, hash(few), repr(few)) == (many, hash(many), repr(many))
+
+
 def test_the_abstract_model_is_no_law() -> None:
     """One of the five must be chosen."""
     with pytest.raises(BadInput, match="PrivacyModel is abstract"):

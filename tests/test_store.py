@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from penstock.errors import HorizonReached, OtherStream, OutOfOrder, StoreError, StoreInUse
+from penstock.errors import HorizonReached, OtherStream, OutOfOrder, StoreError, StoreInUse, StoreRolledBack
 from penstock.queries import Counts
 from penstock.store import Archive, schema
 from penstock.store.verify import verify
@@ -117,7 +117,7 @@ def test_nothing_is_drawn_without_room_for_it(tmp_path: Path, free: int, monkeyp
     with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
         usage = shutil.disk_usage(tmp_path)
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
-        with pytest.raises(StoreError, match="the disk that holds .* is full"):
+        with pytest.raises(StoreError, match=r"the disk that holds .* is full"):
             publisher.publish(unit(1))
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=2 * 2**20 + 128))
         assert publisher.publish(unit(1), ahead=unit(2)).t == 1
@@ -125,6 +125,16 @@ def test_nothing_is_drawn_without_room_for_it(tmp_path: Path, free: int, monkeyp
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
         assert publisher.publish(unit(2), ahead=unit(3)).t == 2
         assert announced(tmp_path / "db") == []
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_no_new_store_begins_beside_the_head_of_one_that_is_gone(tmp_path: Path, empty: bool) -> None:
+    published(tmp_path / "db", 2)
+    (tmp_path / "db").unlink()
+    if empty:
+        (tmp_path / "db").touch()
+    with pytest.raises(StoreRolledBack, match="belongs to a store that is gone"):
+        ps.Store(tmp_path / "db")
 
 
 def test_to_commit_a_release_again_changes_nothing(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import penstock as ps
 from penstock.epsilon import Epsilon
+from penstock.errors import StoreDamaged
 from penstock.queries import Distance
 from penstock.store import Archive
 from penstock.store.verify import Verified, verify, verify_file
@@ -59,6 +60,15 @@ def test_where_presence_is_sealed_nobody_can_tell_the_peak(tmp_path: Path) -> No
     model = ps.MContext(epsilon=1, m=2)
     found, _ = verified(tmp_path / "db", model, 3, present=["ann"])
     assert found == Verified("s", model, units=3, fresh=2, charges=4, peak=None)
+
+
+def test_a_file_that_sqlite_finds_damaged_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verified(tmp_path / "db", ps.WEvent(epsilon=1, w=3), 1)
+    with Archive(tmp_path / "db") as archive:
+        assert archive.integrity() == "ok"
+        monkeypatch.setattr(archive, "integrity", lambda: "row 1 missing from index")
+        with pytest.raises(StoreDamaged, match="is damaged"):
+            verify_file(archive)
 
 
 def test_a_population_that_has_set_aside_too_much_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
