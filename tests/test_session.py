@@ -84,7 +84,7 @@ def test_a_stream_is_taken_up_by_playing_back_what_followed(entries: list[Entry]
     assert (again.source.t, again.source.values.tolist()) == (4, entries[3].whole(None).values.tolist())
     again.check(unit(5))
     again.step(unit(5))
-    assert again.ledger.charged == LAW.epsilon.nano // 4
+    assert again.ledger.charged == ps.Epsilon("0.25").nano
     assert [verb for verb, _ in again.answers()] == ["ask"]
 
 

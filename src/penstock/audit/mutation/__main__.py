@@ -25,7 +25,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from penstock.audit.mutation.aims import AIMS, near_files
 from penstock.audit.mutation.forks import Ended, Task, run_all
 from penstock.audit.mutation.mutants import Mutant, mutants_of
-from penstock.audit.mutation.nearest import TRIED_SECONDS, Nearest, Tests, trace_all
+from penstock.audit.mutation.nearest import TRIED_SECONDS, Near, Nearest, trace_all
 from penstock.audit.mutation.scores import page, score, table
 from penstock.audit.mutation.testing import PACKAGE, attempt, copy_sources, require_repository
 from penstock.audit.mutation.verdicts import TIME, Book, Equivalents
@@ -108,7 +108,7 @@ def _nearest(untouched: Path, workers: int) -> Nearest:
     return Nearest(traced)
 
 
-def _require_passing(folder: Path, tests: Iterable[Tests]) -> None:
+def _require_passing(folder: Path, tests: Iterable[Near]) -> None:
     """Refuse to go on if tests fail on the code as it is: then nothing could be told from a failure."""
     names = sorted({name for each in tests for name in each.names[:1]})
     for ended in run_all(iter([Task("", partial(attempt, folder, None, names), CONTROL_SECONDS)]), 1):
@@ -127,7 +127,7 @@ def _shuffle(mutants: Sequence[Mutant], generator: random.Random) -> list[Mutant
     return generator.sample(mutants, len(mutants))
 
 
-def _tasks(waiting: Sequence[Mutant], tests: dict[str, Tests], folder: Path) -> Iterator[Task]:
+def _tasks(waiting: Sequence[Mutant], tests: dict[str, Near], folder: Path) -> Iterator[Task]:
     for number, mutant in enumerate(waiting):
         near = tests[mutant.key]
         work = partial(attempt, folder / str(number), mutant, near.names)

@@ -109,8 +109,6 @@ def _children(node: ast.AST) -> Iterable[ast.AST]:
             return []
         case ast.match_case():
             return [*filter(None, [node.guard]), *node.body]
-        case ast.If() if ast.unparse(node.test) == "TYPE_CHECKING":
-            return []
     return [child for child in ast.iter_child_nodes(node) if not isinstance(child, LEFT_ALONE)]
 
 

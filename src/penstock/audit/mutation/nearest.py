@@ -26,7 +26,7 @@ TRIED_SECONDS = 15
 READS_CODE = ("proofs.py", "bare_code")
 
 
-class Tests(NamedTuple):
+class Near(NamedTuple):
     """Tests for a mutant, nearest first, and how long they take on sources that are as they should be."""
 
     names: tuple[str, ...]
@@ -53,7 +53,7 @@ class Nearest:
                 for file in {file for file, _ in test.functions}:
                     self._by_file[file].append(test)
 
-    def of(self, mutant: Mutant) -> Tests:
+    def of(self, mutant: Mutant) -> Near:
         """The tests nearest to a mutant. Of code that runs at import, they are those that run anything of its file."""
         running = self._by_function.get((mutant.file, mutant.function)) or self._by_file.get(mutant.file, [])
         names, left = list[str](), float(TRIED_SECONDS)
@@ -61,7 +61,7 @@ class Nearest:
             if test.seconds <= left or not names:
                 names.append(test.test)
                 left -= test.seconds
-        return Tests(tuple(names), TRIED_SECONDS - left)
+        return Near(tuple(names), TRIED_SECONDS - left)
 
 
 def _spread(tests: Sequence[Touched]) -> list[Touched]:
