@@ -159,6 +159,16 @@ def test_handles_are_told_apart_by_their_numbers() -> None:
     assert asked.details[0][0] == 1
 
 
+@pytest.mark.parametrize("other", [{}, {"pool": (2,), "segment": ()}], ids=["none", "more"])
+def test_a_state_is_loaded_where_as_many_handles_were_made(other: dict[str, Any]) -> None:
+    public, sealed = Asked(pool=()).curator.save()
+    blank = Curator(LAW, 3, noise=ScriptedNoise())
+    for verb, arguments in other.items():
+        getattr(blank, verb)(*arguments)
+    with pytest.raises(ValueError, match=r"zip\(\)"):
+        blank.load(public, sealed)
+
+
 def test_noise_follows_from_the_charge_up_to_what_64_bits_hold() -> None:
     least = int(NANO / LARGEST_SCALE) + 1
     assert scale_of(1, 2) == Fraction(NANO, 2)

@@ -312,6 +312,12 @@ def test_a_reference_is_rounded_publicly(public: Any, whole: list[int]) -> None:
     assert as_reference(public).tolist() == whole
 
 
+def test_queries_are_written_in_the_kernel_alone() -> None:
+    """Each states a sensitivity, which the noise is made for."""
+    with pytest.raises(BadInput, match="a query states a sensitivity and belongs to the kernel"):
+        type("Mine", (Query,), {})
+
+
 def test_a_reference_is_copied_in() -> None:
     """Later changes of the array it came from do not matter."""
     public: NDArray[np.int64] = np.array([1, 2])

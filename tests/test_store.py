@@ -2,9 +2,12 @@
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,7 +17,7 @@ import pytest
 import penstock as ps
 from penstock.errors import HorizonReached, OtherStream, OutOfOrder, StoreError, StoreInUse, StoreRolledBack
 from penstock.queries import Counts
-from penstock.store import Archive, schema
+from penstock.store import Archive, holding, schema
 from penstock.store.verify import verify
 from penstock.types import Cause
 
@@ -135,6 +138,44 @@ def test_no_new_store_begins_beside_the_head_of_one_that_is_gone(tmp_path: Path,
         (tmp_path / "db").touch()
     with pytest.raises(StoreRolledBack, match="belongs to a store that is gone"):
         ps.Store(tmp_path / "db")
+
+
+class Busy(sqlite3.Connection):
+    """A connection whose commits fail as told, one after another."""
+
+    faults: ClassVar[list[str]] = []
+
+    def execute(self, query: str, *values: Any) -> sqlite3.Cursor:
+        if query == "COMMIT" and self.faults:
+            fault = sqlite3.OperationalError()
+            fault.sqlite_errorname = self.faults.pop(0)
+            raise fault
+        return super().execute(query, *values)
+
+
+@pytest.mark.parametrize(
+    ("faults", "patience", "left"),
+    [
+        (["SQLITE_BUSY"] * 2, 120, []),
+        (["SQLITE_BUSY"] * 2, -1, ["SQLITE_BUSY"]),
+        (["SQLITE_FULL"] * 2, 120, ["SQLITE_FULL"]),
+    ],
+)
+def test_a_commit_waits_for_readers_for_so_long_and_for_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: list[str], patience: int, left: list[str]
+) -> None:
+    """What was drawn is not lost because somebody makes a copy."""
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Busy))
+    monkeypatch.setattr(holding, "PATIENCE", patience)
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        pending = publisher.prepare(unit(1))
+        monkeypatch.setattr(Busy, "faults", list(faults))
+        with pytest.raises(StoreError) if left else nullcontext():
+            store.commit([pending])
+        assert Busy.faults == left
+        Busy.faults.clear()
+        store.commit([pending])
+        assert [release.t for release in publisher.releases()] == [1]
 
 
 def test_to_commit_a_release_again_changes_nothing(tmp_path: Path) -> None:

@@ -62,6 +62,21 @@ def test_where_presence_is_sealed_nobody_can_tell_the_peak(tmp_path: Path) -> No
     assert found == Verified("s", model, units=3, fresh=2, charges=4, peak=None)
 
 
+@pytest.mark.parametrize(("epsilon", "spent"), [("0.9", "1"), ("0.4", "0.5")])
+def test_a_stream_that_has_spent_more_than_its_law_allows_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, epsilon: str, spent: str
+) -> None:
+    """On a window, or on a unit already."""
+    verified(tmp_path / "db", ps.WEvent(epsilon=1, w=3), 3)
+    with Archive(tmp_path / "db") as archive:
+        streams = archive.streams()
+        streams["s"]["model"]["epsilon"] = epsilon
+        monkeypatch.setattr(archive, "streams", lambda: streams)
+        words = rf'"s" has spent {spent} on one protected set and its law allows {epsilon}; stop publishing it'
+        with pytest.raises(ps.BudgetExceeded, match=words):
+            verify(archive, "s")
+
+
 def test_a_file_that_sqlite_finds_damaged_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     verified(tmp_path / "db", ps.WEvent(epsilon=1, w=3), 1)
     with Archive(tmp_path / "db") as archive:
