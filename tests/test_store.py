@@ -178,6 +178,20 @@ def test_a_commit_waits_for_readers_for_so_long_and_for_nothing_else(
         assert [release.t for release in publisher.releases()] == [1]
 
 
+def test_a_population_has_the_budget_that_it_was_declared_with(tmp_path: Path) -> None:
+    """Until a stream has joined it, that can still be changed."""
+    people, half = ps.Epsilon(1), ps.Epsilon("0.5")
+    with ps.Store(tmp_path / "db") as store:
+        with pytest.raises(ps.BudgetExceeded, match='the population "p" is new here; say how much'):
+            store.population("p", None)
+        assert store.population("p", half) == half
+        assert store.population("p", people) == store.population("p", None) == people
+        opened(store, population="p", population_epsilon=1).close()
+        with pytest.raises(OtherStream, match='the population "p" has a budget of 1, which cannot change afterwards'):
+            store.population("p", half)
+        assert store.populations() == {"p": people}
+
+
 def test_to_commit_a_release_again_changes_nothing(tmp_path: Path) -> None:
     with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
         pending = publisher.prepare(unit(1))
