@@ -144,6 +144,16 @@ def test_a_parameter_that_was_as_usual_is_called_so(tmp_path: Path) -> None:
             ps.Publisher(ps.DSFT(model=model, threshold=0.1), store, "s", bins=["a"])
 
 
+def test_a_calendar_knows_what_is_stored_and_has_gaps_only_if_they_are_allowed(tmp_path: Path) -> None:
+    mechanism = ps.Uniform(model=ps.WEvent(epsilon=1, w=2))
+    with ps.Store(tmp_path / "db") as store, ps.Publisher(mechanism, store, "s", bins=("a",)) as publisher:
+        for t, day in enumerate(("2026-01-01", "2026-01-03"), start=1):
+            publisher.publish(ps.Snapshot(t, [1], label=day))
+        calendar = publisher.calendar()
+        assert (calendar.gaps, calendar.last, calendar.label(4)) == (False, 2, "2026-01-07")
+        assert publisher.calendar(gaps=True).gaps
+
+
 def test_rows_are_no_snapshots(tmp_path: Path) -> None:
     with (
         ps.Store(tmp_path / "db") as store,
