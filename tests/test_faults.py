@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.errors import BadState, StoreDamaged, StoreError, StoreInUse
+from penstock.errors import BadInput, BadState, StoreDamaged, StoreError
 from penstock.store.faults import SENTENCES, plainly
 
 STORE = Path("people.db")
@@ -49,7 +49,7 @@ def test_bytes_that_cannot_be_read_are_damage(fault: Exception) -> None:
         raise fault
 
 
-@pytest.mark.parametrize("fault", [BadState("the state is damaged."), StoreInUse("somebody writes.")], ids=repr)
+@pytest.mark.parametrize("fault", [BadInput("pass a number."), BadState("the state is damaged.")], ids=repr)
 def test_a_sentence_of_our_own_stays_as_it_is(fault: Exception) -> None:
     with pytest.raises(type(fault)) as caught, plainly(STORE):
         raise fault

@@ -268,6 +268,16 @@ def test_a_new_ledger_has_booked_nothing() -> None:
     assert (ledger.t, ledger.sequence, ledger.charged, ledger.audit().peak) == (0, 0, 0, Epsilon(0))
 
 
+def test_a_span_that_fills_its_envelope_can_still_read() -> None:
+    """And nothing else fits beside it."""
+    ledger = started(WEvent(epsilon=1, w=2), decide=Epsilon(0.3))
+    span = ledger.open(Epsilon(0.3), "decide")
+    assert ledger.can(span.key)
+    assert not ledger.can(span.key, decide=nano(1))
+    assert ledger.can(span.key, publish=Epsilon(0.7))
+    assert not ledger.can(span.key, publish=Epsilon("0.700000001"))
+
+
 def test_a_reservation_is_settled_in_its_own_unit_or_never() -> None:
     """Handed back later it would take away what another unit has paid."""
     ledger = started(WEvent(epsilon=1, w=2))

@@ -192,6 +192,13 @@ def test_m_context_replaces_and_bounds_its_users() -> None:
         MContext(epsilon=1, m=2, max_users=0)
 
 
+def test_numbers_of_numpy_become_plain_ones() -> None:
+    """So that a law reads, hashes and is stored alike, whoever has written it."""
+    model = WEvent(epsilon=1, w=np.int64(3), per_unit=np.int32(2))  # type: ignore[arg-type]
+    assert (type(model.w), type(model.per_unit)) == (int, int)
+    assert repr(model) == repr(WEvent(epsilon=1, w=3, per_unit=2))
+
+
 def test_rules_that_protect_nobody_are_no_part_of_a_model() -> None:
     """What happens at a horizon, and how much memory there is: a stream may be taken up with other ones."""
     stops, repeats = UserLevel(epsilon=1, horizon=3), UserLevel(epsilon=1, horizon=3, on_horizon="republish")
