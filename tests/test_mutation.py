@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,11 @@ from typing import Any
 import pytest
 
 from penstock.audit.mutation import __main__ as command
-from penstock.audit.mutation.aims import AIMS, near_files
-from penstock.audit.mutation.forks import Ended, Task, Tell, run_all
-from penstock.audit.mutation.mutants import Mutant, mutants_of
+from penstock.audit.mutation.aims import AIMS, find_near_files
+from penstock.audit.mutation.forks import Ended, Report, Task, run_all
+from penstock.audit.mutation.mutants import Mutant, make_mutants
 from penstock.audit.mutation.nearest import READS_CODE, TRIED_SECONDS, Near, Nearest, trace_all
-from penstock.audit.mutation.scores import page, score, total
+from penstock.audit.mutation.scores import add_up, compute_score, make_page
 from penstock.audit.mutation.testing import Touched, attempt
 from penstock.audit.mutation.verdicts import TIME, Book, Equivalents, Verdict
 from penstock.errors import BadInput
@@ -69,7 +70,7 @@ EXPECTED = {
 
 def made(folder: Path, source: str = SOURCE) -> list[Mutant]:
     (folder / "some.py").write_text(source, encoding="utf-8")
-    return mutants_of("some.py", folder)
+    return make_mutants("some.py", folder)
 
 
 # ---- mutants --------------------------------------------------------------------------------------------------------
@@ -112,8 +113,8 @@ def test_operators(tmp_path: Path, before: str, after: str) -> None:
 def test_a_mutant_is_the_file_with_one_change_in_its_line(file: str) -> None:
     folder = REPOSITORY / "src" / "penstock"
     source = (folder / file).read_text(encoding="utf-8")
-    for mutant in mutants_of(file, folder):
-        changed = mutant.applied(source)
+    for mutant in make_mutants(file, folder):
+        changed = mutant.apply(source)
         compile(changed, file, "exec")
         assert changed != source
         assert changed.splitlines()[: mutant.line - 1] == source.splitlines()[: mutant.line - 1]
@@ -143,27 +144,27 @@ def test_equal_changes_of_equal_statements_are_numbered(tmp_path: Path) -> None:
 # ---- processes ------------------------------------------------------------------------------------------------------
 
 
-def say(words: list[str], tell: Tell) -> None:
+def say(words: list[str], report: Report) -> None:
     for word in words:
-        tell(word)
+        report(word)
 
 
-def spin(tell: Tell) -> None:
-    tell("begun")
+def spin(report: Report) -> None:
+    report("begun")
     while True:
         pass
 
 
-def sleep(tell: Tell) -> None:
+def sleep(report: Report) -> None:
     time.sleep(60)
 
 
-def break_down(tell: Tell) -> None:
+def break_down(report: Report) -> None:
     os._exit(3)
 
 
 def test_tasks_tell_what_they_find_and_are_ended_at_their_limit() -> None:
-    works: dict[str, tuple[Callable[[Tell], None], float]] = {
+    works: dict[str, tuple[Callable[[Report], None], float]] = {
         "words": (partial(say, ["a", "b"]), 9),
         "nothing": (partial(say, []), 9),
         "spins": (spin, 1),
@@ -196,7 +197,7 @@ def test_the_nearest_test_runs_the_function_and_little_else(tmp_path: Path) -> N
             touched("test_fingerprint", "cut")._replace(functions=frozenset([("some.py", "cut"), READS_CODE])),
         ]
     )
-    near = {mutant.function: nearest.of(mutant) for mutant in made(tmp_path)}
+    near = {mutant.function: nearest.find(mutant) for mutant in made(tmp_path)}
     names = [name.split("::")[1] for name in near["cut"].names]
     assert names == ["test_cut[1]", "test_much", "test_cut[2]"]  # parameters take turns with other tests
     assert near["cut"].seconds == 3
@@ -209,8 +210,8 @@ def test_tests_are_tried_for_so_long_and_the_nearest_one_always(tmp_path: Path) 
     long = TRIED_SECONDS
     tests = [touched(f"test_{i}", "cut", *"abc"[:i], seconds=seconds) for i, seconds in enumerate([long + 1, 1, 1])]
     mutant = next(each for each in made(tmp_path) if each.function == "cut")
-    assert [name[-1] for name in Nearest(tests).of(mutant).names] == ["0"]
-    assert [name[-1] for name in Nearest([touched("test_9", "cut"), *tests]).of(mutant).names] == ["9", "1", "2"]
+    assert [name[-1] for name in Nearest(tests).find(mutant).names] == ["0"]
+    assert [name[-1] for name in Nearest([touched("test_9", "cut"), *tests]).find(mutant).names] == ["9", "1", "2"]
 
 
 @pytest.fixture
@@ -246,7 +247,7 @@ def test_tests_are_traced_once_and_a_mutant_is_tried_on_a_copy(repository: Path,
             ("tests/test_some.py::test_cut", frozenset({("some.py", "cut")}))  # the other one fails as it is
         ]
     assert len(shown) == 2
-    mutants = {mutant.after: mutant for mutant in mutants_of("some.py", source / "penstock")}
+    mutants = {mutant.after: mutant for mutant in make_mutants("some.py", source / "penstock")}
     assert tried(tmp_path, None) == tried(tmp_path, mutants["return a - 1"]) == []
     assert tried(tmp_path, mutants["return max(a, 5)"]) == ["tests/test_some.py::test_cut"]
     assert "min(a, 5)" in (source / "penstock" / "some.py").read_text(encoding="utf-8")
@@ -261,8 +262,8 @@ def test_tests_that_cannot_be_run_are_named(repository: Path) -> None:
 def test_it_aims_at_files_that_are_there_and_finds_their_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(REPOSITORY)
     assert all(Path("src", "penstock", aim).is_file() for aim in AIMS)
-    assert {"tests/test_ledger.py", "tests/test_noise_coins.py", "tests/test_recovery.py"} <= set(near_files())
-    assert "tests/test_cli.py" not in near_files()
+    assert {"tests/test_ledger.py", "tests/test_noise_coins.py", "tests/test_recovery.py"} <= set(find_near_files())
+    assert "tests/test_cli.py" not in find_near_files()
 
 
 def test_it_runs_in_the_repository_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,21 +287,21 @@ def test_verdicts_are_kept_and_dropped_with_the_code(tmp_path: Path) -> None:
     assert again[first] == Verdict("some.py", first.key, first.code, "tests/test_some.py::test_cut", "")
     assert again[second] == Verdict("some.py", second.key, second.code, "", "v1")
     assert again[third] is None
+    assert again[replace(first, code="other")] is None
     again.tidy([first])
     assert Book(path)[second] is None
     assert len(path.read_text(encoding="utf-8").splitlines()) == 2
 
 
-def test_a_verdict_holds_as_long_as_code_and_tests_are_the_same(repository: Path) -> None:
-    mutant = next(each for each in mutants_of("some.py", repository / "src" / "penstock") if each.function == "cut")
+def test_a_verdict_holds_as_long_as_its_tests_are_the_same(repository: Path) -> None:
+    mutant = next(each for each in make_mutants("some.py", repository / "src" / "penstock") if each.function == "cut")
     near = Nearest([touched("test_cut", "cut")])
-    version = near.of(mutant).version
+    version = near.find(mutant).version
     lived = Verdict("some.py", mutant.key, mutant.code, "", version)
     killed = lived._replace(killer="tests/test_some.py::test_cut[1]", tests="")
     assert lived.holds(mutant, near)
     assert killed.holds(mutant, near)
     assert lived._replace(killer=TIME).holds(mutant, near)
-    assert not killed._replace(code="other").holds(mutant, near)
     assert not killed._replace(killer="tests/test_some.py::test_gone").holds(mutant, near)
     assert not killed._replace(killer="tests/test_gone.py::test_cut").holds(mutant, near)
     assert not lived.holds(mutant, Nearest([touched("test_no", "cut")]))
@@ -331,8 +332,8 @@ def test_equivalent_mutants_are_listed_with_the_reason(tmp_path: Path) -> None:
         "LIMIT: int = 6",
         "return min(values[(-1)], most)",
     ]
-    assert listed.stale(mutants) == []
-    assert listed.stale(mutants[1:]) == ["some.py : LIMIT: int = 6"]
+    assert listed.find_stale(mutants) == []
+    assert listed.find_stale(mutants[1:]) == ["some.py : LIMIT: int = 6"]
     for damaged in (LISTED.replace("= why not.\n", ""), LISTED.replace("+ LIMIT", "LIMIT")):
         path.write_text(damaged, encoding="utf-8")
         with pytest.raises(BadInput, match=r"an equivalent mutant has four lines.*some\.py"):
@@ -346,12 +347,12 @@ def test_a_score_counts_what_was_killed_of_what_could_be(tmp_path: Path) -> None
     for mutant in plain[:3]:
         book.add(mutant, "tests/test_some.py::test_cut", "v1")
     book.add(plain[3], "", "v1")
-    found = score("some.py", mutants, book, listed)
+    found = compute_score("some.py", mutants, book, listed)
     assert found[1:5] == (len(EXPECTED), 6, 3, 2)
     assert found.alive == (plain[3],)
     assert (found.value, found.is_enough) == (0.75, False)
-    everything = total([found, score("other.py", [], book, listed)])
+    everything = add_up([found, compute_score("other.py", [], book, listed)])
     assert everything[1:] == found[1:]
-    text = page([found], 15)
+    text = make_page([found], 15)
     assert f"@@ some.py:{plain[3].line} {plain[3].scope}\n- {plain[3].before}\n+ {plain[3].after}" in text
     assert "75.0%" in text

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -22,11 +23,11 @@ from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from penstock.audit.mutation.aims import AIMS, near_files
+from penstock.audit.mutation.aims import AIMS, find_near_files
 from penstock.audit.mutation.forks import Ended, Task, run_all
-from penstock.audit.mutation.mutants import Mutant, mutants_of
+from penstock.audit.mutation.mutants import Mutant, make_mutants
 from penstock.audit.mutation.nearest import TRIED_SECONDS, Near, Nearest, trace_all
-from penstock.audit.mutation.scores import page, score, table
+from penstock.audit.mutation.scores import compute_score, make_page, make_table
 from penstock.audit.mutation.testing import PACKAGE, attempt, copy_sources, require_repository
 from penstock.audit.mutation.verdicts import TIME, Book, Equivalents
 from penstock.bench.processes import one_thread_each
@@ -34,90 +35,95 @@ from penstock.bench.trials import refused
 from penstock.errors import BadInput
 
 SOURCES = Path("src", PACKAGE)
-PAGE, VERDICTS = Path("benchmarks/mutants.md"), Path("benchmarks/mutants.csv")
+PAGE = Path("benchmarks/mutants.md")
+VERDICTS = Path("benchmarks/mutants.csv")
 EQUIVALENT = Path("benchmarks/mutants-equivalent.txt")
 # What tests run; made anew where it is missing.
 TRACES = Path("build/mutants")
-# A mutant may loop for ever; beside what is imported its tests have so much longer than on the code as it is.
-IMPORT_SECONDS, LONGER = 20, 3
+# A mutant may loop for ever: processor time for imports, and for tests as a multiple of what the unchanged code takes.
+IMPORT_SECONDS = 20
+LONGER = 3
 # The nearest test of every function, on the code as it is.
 CONTROL_SECONDS = 120
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Try mutants until the time is over, and write the scores down."""
-    told = _told(arguments)
+    options = _parse(arguments)
     try:
         require_repository()
-        mutants = {file: mutants_of(file, SOURCES) for file in AIMS}
+        mutants = {file: make_mutants(file, SOURCES) for file in AIMS}
         equivalents, book = Equivalents.read(EQUIVALENT), Book(VERDICTS)
         with tempfile.TemporaryDirectory() as folder, one_thread_each():
-            _try_all(told, mutants, equivalents, book, Path(folder))
+            _try_all(options, mutants, equivalents, book, Path(folder))
     except BadInput as fault:
         return refused(fault)
     everything = [mutant for each in mutants.values() for mutant in each]
     book.tidy(everything)
-    scores = [score(file, each, book, equivalents) for file, each in mutants.items()]
-    PAGE.write_text(page(scores, TRIED_SECONDS), encoding="utf-8")
+    scores = [compute_score(file, each, book, equivalents) for file, each in mutants.items()]
+    PAGE.write_text(make_page(scores, TRIED_SECONDS), encoding="utf-8")
     console = Console(width=120, highlight=False)
-    console.print(table(scores, box.SIMPLE_HEAD))
-    stale = equivalents.stale(everything)
+    console.print(make_table(scores, box.SIMPLE_HEAD))
+    stale = equivalents.find_stale(everything)
     for entry in stale:
         console.print(f"{EQUIVALENT} lists a mutant that is no more; remove it: {entry}", markup=False)
     return 0 if not stale and all(each.is_enough for each in scores) else 1
 
 
-def _told(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = argparse.ArgumentParser(prog=f"python -m {__package__}", description="Mutation testing.")
     options.add_argument("--minutes", type=float, default=40, help="when to stop")
     options.add_argument("--seed", type=int, default=1, help="of the order in which mutants are tried")
     options.add_argument("--workers", type=int, default=2, help="processes that share the work")
-    options.add_argument("--only", action="append", choices=AIMS, metavar="FILE", help="a file; may be told repeatedly")
+    options.add_argument(
+        "--only", action="append", choices=AIMS, metavar="FILE", help="one file; repeat it for several"
+    )
     return options.parse_args(arguments)
 
 
 def _try_all(
-    told: argparse.Namespace, mutants: dict[str, list[Mutant]], equivalents: Equivalents, book: Book, folder: Path
+    options: argparse.Namespace, mutants: dict[str, list[Mutant]], equivalents: Equivalents, book: Book, folder: Path
 ) -> None:
-    """First those that have lived, and whose tests have changed since; then those that were never tried."""
-    deadline = time.monotonic() + told.minutes * 60
-    nearest = _nearest(copy_sources(folder / "untouched"), told.workers)
-    chosen = {file: mutants[file] for file in told.only or AIMS}
+    """Try first the mutants that have lived and whose tests have changed since, then those that were never tried."""
+    deadline = time.monotonic() + options.minutes * 60
+    nearest = _find_nearest(copy_sources(folder / "untouched"), options.workers)
+    chosen = {file: mutants[file] for file in options.only or AIMS}
     waiting = [
         mutant
-        for mutant in _shuffled(chosen, told.seed)
+        for mutant in _take_turns(chosen, options.seed)
         if mutant not in equivalents and ((known := book[mutant]) is None or not known.holds(mutant, nearest))
     ]
-    tests = {mutant.key: nearest.of(mutant) for mutant in waiting}
+    tests = {mutant.key: nearest.find(mutant) for mutant in waiting}
     _require_passing(folder / "as it is", tests.values())
     for mutant in waiting:
         if not tests[mutant.key].names:
             book.add(mutant, "", tests[mutant.key].version)
     tried = sorted((mutant for mutant in waiting if tests[mutant.key].names), key=lambda mutant: book[mutant] is None)
-    tasks = _until(deadline, _tasks(tried, tests, folder))
-    with _bar(f"trying {len(tried)} mutants", deadline) as show:
-        for number, ended in enumerate(run_all(tasks, told.workers), 1):
-            book.add(ended.about, _killer(ended), tests[ended.about.key].version)
+    tasks = _stop_at(deadline, _make_tasks(tried, tests, folder))
+    with _show_bar(f"trying {len(tried)} mutants", deadline) as show:
+        for number, ended in enumerate(run_all(tasks, options.workers), 1):
+            book.add(ended.about, _find_killer(ended), tests[ended.about.key].version)
+            shutil.rmtree(folder / ended.about.key, ignore_errors=True)
             show(number / len(tried))
 
 
-def _nearest(untouched: Path, workers: int) -> Nearest:
-    files, done = near_files(), count(1)
-    with _bar("tracing tests") as show:
+def _find_nearest(untouched: Path, workers: int) -> Nearest:
+    files, done = find_near_files(), count(1)
+    with _show_bar("tracing tests") as show:
         traced = trace_all(untouched, TRACES, AIMS, files, workers, lambda: show(next(done) / len(files)))
     return Nearest(traced)
 
 
 def _require_passing(folder: Path, tests: Iterable[Near]) -> None:
-    """Refuse to go on if tests fail on the code as it is: then nothing could be told from a failure."""
+    """Refuse to go on if tests fail on the code as it is: then a failure would say nothing about a mutant."""
     names = sorted({name for each in tests for name in each.names[:1]})
     for ended in run_all(iter([Task("", partial(attempt, folder, None, names), CONTROL_SECONDS)]), 1):
         if ended.results or ended.late or ended.died:
-            raise BadInput(f"{_killer(ended)} fails on the code as it is; mend that first.")
+            raise BadInput(f"{_find_killer(ended)} fails on the code as it is; mend that first.")
 
 
-def _shuffled(mutants: dict[str, list[Mutant]], seed: int) -> list[Mutant]:
-    """In a random order in which the files take turns: whenever it ends, each has been tried equally."""
+def _take_turns(mutants: dict[str, list[Mutant]], seed: int) -> list[Mutant]:
+    """A random order in which the files take turns: wherever it ends, each has been tried equally."""
     generator = random.Random(seed)
     turns = [(turn, mutant) for each in mutants.values() for turn, mutant in enumerate(_shuffle(each, generator))]
     return [mutant for _, mutant in sorted(turns, key=lambda turn: turn[0])]
@@ -127,21 +133,21 @@ def _shuffle(mutants: Sequence[Mutant], generator: random.Random) -> list[Mutant
     return generator.sample(mutants, len(mutants))
 
 
-def _tasks(waiting: Sequence[Mutant], tests: dict[str, Near], folder: Path) -> Iterator[Task]:
-    for number, mutant in enumerate(waiting):
+def _make_tasks(waiting: Sequence[Mutant], tests: dict[str, Near], folder: Path) -> Iterator[Task]:
+    for mutant in waiting:
         near = tests[mutant.key]
-        work = partial(attempt, folder / str(number), mutant, near.names)
+        work = partial(attempt, folder / mutant.key, mutant, near.names)
         yield Task(mutant, work, IMPORT_SECONDS + LONGER * near.seconds)
 
 
-def _until(deadline: float, tasks: Iterator[Task]) -> Iterator[Task]:
+def _stop_at(deadline: float, tasks: Iterator[Task]) -> Iterator[Task]:
     for task in tasks:
         if time.monotonic() > deadline:
             return
         yield task
 
 
-def _killer(ended: Ended) -> str:
+def _find_killer(ended: Ended) -> str:
     """What killed a mutant, or nothing. A process that broke down was broken by the mutant."""
     if ended.results:
         return str(ended.results[0])
@@ -149,8 +155,8 @@ def _killer(ended: Ended) -> str:
 
 
 @contextmanager
-def _bar(doing: str, deadline: float = math.inf) -> Iterator[Callable[[float], None]]:
-    """A bar that is told which part is done, or is done when the time is over.
+def _show_bar(doing: str, deadline: float = math.inf) -> Iterator[Callable[[float], None]]:
+    """Show a bar of the part that is done: of the work, or of the time until the deadline if that is more.
 
     It has no thread of its own, because processes are forked below it.
     """

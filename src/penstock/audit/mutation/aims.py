@@ -25,7 +25,7 @@ RARE = 5
 ALSO_NEAR = ("presence", "publishing", "recovery", "migration")
 
 
-def near_files() -> list[str]:
+def find_near_files() -> list[str]:
     """The files of tests that bear the name of an aim or of its package, or import one that few others import."""
     modules = {f"{PACKAGE}.{aim.removesuffix('.py').replace('/', '.')}" for aim in AIMS}
     modules |= {module.rsplit(".", 1)[0] for module in modules} - {PACKAGE}

@@ -63,22 +63,22 @@ class Text:
         for line in lines:
             self._starts.append(self._starts[-1] + len(line))
 
-    def span(self, node: Any) -> tuple[int, int]:
+    def locate(self, node: Any) -> tuple[int, int]:
         """Where a node begins and ends, in bytes."""
         start = self._starts[node.lineno - 1] + node.col_offset
         return start, self._starts[node.end_lineno - 1] + node.end_col_offset
 
-    def of(self, node: ast.AST) -> str:
+    def read(self, node: ast.AST) -> str:
         """The text of a node."""
-        start, end = self.span(node)
-        return self.between(start, end)
+        start, end = self.locate(node)
+        return self.cut(start, end)
 
-    def between(self, start: int, end: int) -> str:
+    def cut(self, start: int, end: int) -> str:
         """The text of these bytes."""
         return self.bytes[start:end].decode()
 
 
-def changes(node: ast.AST, text: Text) -> Iterator[Change]:
+def find_changes(node: ast.AST, text: Text) -> Iterator[Change]:
     """All changes of one node, without those of the nodes below it."""
     for kind, operator in BY_NODE.get(type(node), ()):
         for start, end, replacement in operator(node, text):
@@ -89,26 +89,26 @@ Replacements = Iterator[tuple[int, int, str]]
 
 
 def _swap_operators(node: Any, text: Text) -> Replacements:
-    operands = _operands(node)
+    operands = _list_operands(node)
     operators = node.ops if isinstance(node, ast.Compare) else [node.op] * (len(operands) - 1)
     for (left, right), operator in zip(pairwise(operands), operators, strict=True):
         if type(operator) in OPERATORS:
             old, new = OPERATORS[type(operator)]
-            start, end = text.span(left)[1], text.span(right)[0]
+            start, end = text.locate(left)[1], text.locate(right)[0]
             pattern = re.escape(old).replace(r"\ ", r"\s+")
-            found = re.search(pattern, text.between(start, end))
+            found = re.search(pattern, text.cut(start, end))
             if found:
                 yield start + found.start(), start + found.end(), new
 
 
-def _operands(node: Any) -> list[ast.expr]:
+def _list_operands(node: Any) -> list[ast.expr]:
     if isinstance(node, ast.Compare):
         return [node.left, *node.comparators]
     return list(node.values) if isinstance(node, ast.BoolOp) else [node.left, node.right]
 
 
 def _change_constant(node: ast.Constant, text: Text) -> Replacements:
-    start, end = text.span(node)
+    start, end = text.locate(node)
     if isinstance(node.value, bool):
         yield start, end, str(not node.value)
     elif isinstance(node.value, int):
@@ -120,7 +120,7 @@ def _change_constant(node: ast.Constant, text: Text) -> Replacements:
 
 def _drop_not(node: ast.UnaryOp, text: Text) -> Replacements:
     if isinstance(node.op, ast.Not):
-        start, _ = text.span(node)
+        start, _ = text.locate(node)
         yield start, start + len("not "), ""
 
 
@@ -128,32 +128,32 @@ def _negate_condition(node: Any, text: Text) -> Replacements:
     for test in node.ifs if isinstance(node, ast.comprehension) else [node.test]:
         twice = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
         if not twice and not (isinstance(test, ast.Compare) and isinstance(test.ops[0], NEGATED_ANYHOW)):
-            yield *text.span(test), f"(not ({text.of(test)}))"
+            yield *text.locate(test), f"(not ({text.read(test)}))"
 
 
 def _swap_opposites(node: ast.Call, text: Text) -> Replacements:
-    name = _name_of(node.func)
+    name = _get_name(node.func)
     if name in OPPOSITES:
-        _, end = text.span(node.func)
+        _, end = text.locate(node.func)
         yield end - len(name), end, OPPOSITES[name]
 
 
 def _swap_arguments(node: ast.Call, text: Text) -> Replacements:
     first = node.args[:2]
-    if len(first) < 2 or any(isinstance(each, ast.Starred) for each in first) or _name_of(node.func) in SYMMETRIC:
+    if len(first) < 2 or any(isinstance(each, ast.Starred) for each in first) or _get_name(node.func) in SYMMETRIC:
         return
-    (start, middle), (following, end) = map(text.span, first)
-    one, other = map(text.of, first)
+    (start, middle), (following, end) = map(text.locate, first)
+    one, other = map(text.read, first)
     if one != other:
-        yield start, end, other + text.between(middle, following) + one
+        yield start, end, other + text.cut(middle, following) + one
 
 
-def _name_of(function: ast.expr) -> str:
+def _get_name(function: ast.expr) -> str:
     return ast.unparse(function).rsplit(".", 1)[-1]
 
 
 def _delete(node: Any, text: Text) -> Replacements:
-    yield *text.span(node), "pass"
+    yield *text.locate(node), "pass"
 
 
 def _delete_call(node: ast.Expr, text: Text) -> Replacements:
@@ -168,11 +168,11 @@ def _delete_assignment(node: ast.Assign, text: Text) -> Replacements:
 
 def _return_nothing(node: ast.Return, text: Text) -> Replacements:
     if node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
-        yield *text.span(node.value), "None"
+        yield *text.locate(node.value), "None"
 
 
 def _swap_jump(node: ast.AST, text: Text) -> Replacements:
-    yield *text.span(node), "continue" if isinstance(node, ast.Break) else "break"
+    yield *text.locate(node), "continue" if isinstance(node, ast.Break) else "break"
 
 
 Operator = Callable[[Any, Text], Replacements]

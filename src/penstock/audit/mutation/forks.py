@@ -1,4 +1,4 @@
-"""Tasks in forked processes, each with a limit of processor time. What a task tells arrives while it runs.
+"""Tasks in forked processes, each with a limit of processor time. What a task reports arrives while it runs.
 
 A fork has imported what is slow to import, and leaves nothing behind: no mutant is seen by the next one.
 """
@@ -18,19 +18,19 @@ from typing import Any, NamedTuple
 
 from penstock.bench.processes import outlive_nobody
 
-Tell = Callable[[Any], None]
+Report = Callable[[Any], None]
 
 
 class Task(NamedTuple):
     """Work for a process of its own, which is given a function that passes results on. ``about`` names the task."""
 
     about: Any
-    work: Callable[[Tell], None]
+    work: Callable[[Report], None]
     processor_seconds: float
 
 
 class Ended(NamedTuple):
-    """What a task has told. ``late`` says that it was ended at its limit, ``died`` that it ended with an error."""
+    """What a task has reported. ``late`` says that it was ended at its limit, ``died`` that it ended with an error."""
 
     about: Any
     results: list[Any]
@@ -38,7 +38,7 @@ class Ended(NamedTuple):
     died: bool
 
 
-# Whoever waits for something else than the processor is ended after so many times its limit.
+# A task that waits instead of computing is ended after its limit times this, on the clock.
 PATIENCE = 10
 
 
@@ -59,13 +59,13 @@ def run_all(tasks: Iterator[Task], workers: int) -> Iterator[Ended]:
                 running[pipe] = started
             if not running:
                 return
-            yield from _heard(running)
+            yield from _collect(running)
     finally:
         for each in running.values():
             _end(each.process)
 
 
-def _heard(running: dict[connection.Connection, _Running]) -> Iterator[Ended]:
+def _collect(running: dict[connection.Connection, _Running]) -> Iterator[Ended]:
     """Wait until something arrives, or the next limit is reached."""
     patience = max(min(each.ends for each in running.values()) - time.monotonic(), 0)
     for pipe in connection.wait(list(running), patience):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from penstock.audit.mutation.changes import Change, Text, changes
+from penstock.audit.mutation.changes import Change, Text, find_changes
 
 Definition = ast.FunctionDef | ast.ClassDef
 # Messages, types and imports: no test is asked to know them by heart.
@@ -46,7 +46,7 @@ class Mutant:
         """A short name for tables."""
         return _hash("\n".join([*self.name, str(self.number)]))
 
-    def applied(self, source: str) -> str:
+    def apply(self, source: str) -> str:
         """The file with the change."""
         data = source.encode()
         return (data[: self.change.start] + self.change.text.encode() + data[self.change.end :]).decode()
@@ -61,33 +61,33 @@ class Place(NamedTuple):
     statement: ast.stmt | None = None
 
 
-def mutants_of(file: str, folder: Path) -> list[Mutant]:
+def make_mutants(file: str, folder: Path) -> list[Mutant]:
     """The mutants of a file of the package, in the order of its lines."""
     source = (folder / file).read_text(encoding="utf-8")
     text, seen, found = Text(source), Counter[tuple[str, ...]](), []
-    for node, place in _nodes(ast.parse(source), Place()):
-        for change in changes(node, text):
-            before, after = _told(change, place, text)
+    for node, place in _walk(ast.parse(source), Place()):
+        for change in find_changes(node, text):
+            before, after = _describe(change, place, text)
             scope = ".".join(place.scope)
             number = seen[scope, before, after]
             seen[scope, before, after] += 1
-            code = _code(place.function or place.statement)
+            code = _hash_code(place.function or place.statement)
             line = text.bytes.count(b"\n", 0, change.start) + 1
             name = place.function_name
             found.append(Mutant(file, scope, before, after, number, change.kind, line, name, code, change))
     return found
 
 
-def _nodes(node: ast.AST, place: Place) -> Iterator[tuple[ast.AST, Place]]:
+def _walk(node: ast.AST, place: Place) -> Iterator[tuple[ast.AST, Place]]:
     """The nodes that may change, each with its place."""
     if isinstance(node, ast.stmt):
         place = place._replace(statement=node)
     yield node, place
-    for child in _children(node):
-        yield from _nodes(child, _entered(node, place))
+    for child in _list_children(node):
+        yield from _walk(child, _enter(node, place))
 
 
-def _entered(node: ast.AST, place: Place) -> Place:
+def _enter(node: ast.AST, place: Place) -> Place:
     if not isinstance(node, Definition):
         return place
     entered = place._replace(scope=(*place.scope, node.name))
@@ -96,7 +96,7 @@ def _entered(node: ast.AST, place: Place) -> Place:
     return entered._replace(function=node, function_name=".".join(entered.scope))
 
 
-def _children(node: ast.AST) -> Iterable[ast.AST]:
+def _list_children(node: ast.AST) -> Iterable[ast.AST]:
     """What may change below a node: no annotations, decorators or base classes, and nothing of an error's message."""
     match node:
         case ast.FunctionDef():
@@ -112,19 +112,19 @@ def _children(node: ast.AST) -> Iterable[ast.AST]:
     return [child for child in ast.iter_child_nodes(node) if not isinstance(child, LEFT_ALONE)]
 
 
-def _told(change: Change, place: Place, text: Text) -> tuple[str, str]:
+def _describe(change: Change, place: Place, text: Text) -> tuple[str, str]:
     """The statement without and with the change, in one line each; of a compound one its first line alone."""
     assert place.statement is not None
-    start, end = text.span(place.statement)
+    start, end = text.locate(place.statement)
     body = getattr(place.statement, "body", None)
     if body:
-        end = max(text.span(body[0])[0], change.end)
-    before = text.between(start, end)
-    after = text.between(start, change.start) + change.text + text.between(change.end, end)
+        end = max(text.locate(body[0])[0], change.end)
+    before = text.cut(start, end)
+    after = text.cut(start, change.start) + change.text + text.cut(change.end, end)
     return " ".join(before.split()), " ".join(after.split())
 
 
-def _code(node: ast.AST | None) -> str:
+def _hash_code(node: ast.AST | None) -> str:
     assert node is not None
     body = node.body if isinstance(node, ast.FunctionDef) else [node]
     documented = isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None

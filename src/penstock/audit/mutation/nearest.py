@@ -53,7 +53,7 @@ class Nearest:
                 for file in {file for file, _ in test.functions}:
                     self._by_file[file].append(test)
 
-    def of(self, mutant: Mutant) -> Near:
+    def find(self, mutant: Mutant) -> Near:
         """The tests nearest to a mutant. Of code that runs at import, they are those that run anything of its file."""
         running = self._by_function.get((mutant.file, mutant.function)) or self._by_file.get(mutant.file, [])
         names, left = list[str](), float(TRIED_SECONDS)
@@ -79,7 +79,7 @@ def trace_all(
 ) -> list[Touched]:
     """Trace the files of tests that have changed since they were traced, and take the others as they are kept."""
     kept.mkdir(parents=True, exist_ok=True)
-    places = {file: kept / f"{Path(file).stem}-{_version(file)}.json" for file in files}
+    places = {file: kept / f"{Path(file).stem}-{_hash_file(file)}.json" for file in files}
     new = [file for file in files if not places[file].exists()]
     for _ in range(len(files) - len(new)):
         advance()
@@ -109,5 +109,5 @@ def _read(path: Path) -> Iterator[Touched]:
         yield Touched(test, seconds, frozenset(functions[number] for number in numbers))
 
 
-def _version(file: str) -> str:
+def _hash_file(file: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:10]

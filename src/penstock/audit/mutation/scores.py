@@ -51,7 +51,7 @@ class Score(NamedTuple):
         return self.value >= TARGET
 
 
-def score(file: str, mutants: Sequence[Mutant], book: Book, equivalents: Equivalents) -> Score:
+def compute_score(file: str, mutants: Sequence[Mutant], book: Book, equivalents: Equivalents) -> Score:
     """The score of the mutants of a file. One that is listed as equivalent and was killed counts as killed."""
     verdicts = [(mutant, book[mutant]) for mutant in mutants]
     tried = [(mutant, verdict) for mutant, verdict in verdicts if verdict is not None or mutant in equivalents]
@@ -61,7 +61,7 @@ def score(file: str, mutants: Sequence[Mutant], book: Book, equivalents: Equival
     return Score(file, len(mutants), len(tried), killed, len(left) - len(alive), alive)
 
 
-def total(scores: Sequence[Score]) -> Score:
+def add_up(scores: Sequence[Score]) -> Score:
     """All files together."""
     alive = tuple(mutant for each in scores for mutant in each.alive)
     mutants, tried = sum(each.mutants for each in scores), sum(each.tried for each in scores)
@@ -69,25 +69,27 @@ def total(scores: Sequence[Score]) -> Score:
     return Score("all", mutants, tried, killed, equivalent, alive)
 
 
-def table(scores: Sequence[Score], style: box.Box) -> Table:
+def make_table(scores: Sequence[Score], style: box.Box) -> Table:
     """One row a file."""
     shown = ruled("Mutants", ("file", "mutants", "tried", "killed", "equivalent", "alive", "score"), style)
-    for each in [*scores, total(scores)]:
+    for each in [*scores, add_up(scores)]:
         counts = (each.mutants, each.tried, each.killed, each.equivalent, len(each.alive))
         shown.add_row(each.file, *map(str, counts), f"{each.value:.1%}" if each.tried else "")
     return shown
 
 
-def page(scores: Sequence[Score], seconds: float) -> str:
+def make_page(scores: Sequence[Score], seconds: float) -> str:
     """The scores as a page, with every mutant that lives."""
     opening = OPENING.format(seconds=seconds, target=TARGET)
-    return "\n".join([opening, as_markdown(table(scores, box.MARKDOWN)), "", *_survivors(total(scores).alive)])
+    return "\n".join(
+        [opening, as_markdown(make_table(scores, box.MARKDOWN)), "", *_list_survivors(add_up(scores).alive)]
+    )
 
 
-def _survivors(alive: Iterable[Mutant]) -> list[str]:
-    lines = [line for mutant in alive for line in _told(mutant)]
+def _list_survivors(alive: Iterable[Mutant]) -> list[str]:
+    lines = [line for mutant in alive for line in _describe(mutant)]
     return ["## Alive", "", "```diff", *lines, "```", ""] if lines else ["No mutant that was tried is alive.", ""]
 
 
-def _told(mutant: Mutant) -> tuple[str, str, str]:
+def _describe(mutant: Mutant) -> tuple[str, str, str]:
     return f"@@ {mutant.file}:{mutant.line} {mutant.scope}", f"- {mutant.before}", f"+ {mutant.after}"

@@ -1,4 +1,4 @@
-"""A run of tests on a copy of the sources, inside a process of its own, and what it tells."""
+"""A run of tests on a copy of the sources, inside a process of its own, and what they report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import hypothesis
 import pytest
 
-from penstock.audit.mutation.forks import Tell
+from penstock.audit.mutation.forks import Report
 from penstock.audit.mutation.mutants import Mutant
 from penstock.errors import BadInput
 
@@ -38,12 +38,12 @@ class Touched(NamedTuple):
 
 
 class Tracer:
-    """A pytest plugin that tells which functions of the aims each test runs. Setting a test up is part of it."""
+    """A pytest plugin that reports which functions of the aims each test runs, from its setting up on."""
 
-    def __init__(self, folder: Path, aims: frozenset[str], tell: Tell) -> None:
+    def __init__(self, folder: Path, aims: frozenset[str], report: Report) -> None:
         self._root = f"{folder / PACKAGE}{os.sep}"
         self._aims = aims
-        self._tell = tell
+        self._report = report
         self._functions: set[tuple[str, str]] = set()
         self._passed = True
 
@@ -58,7 +58,7 @@ class Tracer:
             sys.settrace(None)
             if self._passed:
                 seconds = time.process_time() - began
-                self._tell((item.nodeid, seconds, frozenset(self._functions)))  # plain, to pass between processes
+                self._report((item.nodeid, seconds, frozenset(self._functions)))  # plain, to pass between processes
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """See whether it passed."""
@@ -89,24 +89,24 @@ def copy_sources(folder: Path) -> Path:
     return folder
 
 
-def trace(folder: Path, aims: frozenset[str], test_file: str, tell: Tell) -> None:
-    """Run a file of tests on the sources in ``folder``; tell what each test has run, as soon as it has passed."""
-    if _run(folder, [test_file], Tracer(folder, aims, tell)) not in ENDED:
+def trace(folder: Path, aims: frozenset[str], test_file: str, report: Report) -> None:
+    """Run a file of tests on the sources in ``folder``; report what each test has run, as soon as it has passed."""
+    if _run(folder, [test_file], Tracer(folder, aims, report)) not in ENDED:
         raise RuntimeError(test_file)
 
 
-def attempt(folder: Path, mutant: Mutant | None, tests: Sequence[str], tell: Tell) -> None:
-    """Run these tests on a mutant, or on the code as it is, up to the first failure; tell which one it was.
+def attempt(folder: Path, mutant: Mutant | None, tests: Sequence[str], report: Report) -> None:
+    """Run these tests on a mutant, or on the code as it is, up to the first failure; report which one it was.
 
     ``folder`` is made for this, and can be removed afterwards.
     """
     package = copy_sources(folder) / PACKAGE
     if mutant is not None:
         text = (package / mutant.file).read_text(encoding="utf-8")
-        (package / mutant.file).write_text(mutant.applied(text), encoding="utf-8")
+        (package / mutant.file).write_text(mutant.apply(text), encoding="utf-8")
     witness = Witness()
     if _run(folder, [*tests, "--exitfirst"], witness) != pytest.ExitCode.OK:
-        tell(witness.failed or AT_IMPORT)
+        report(witness.failed or AT_IMPORT)
 
 
 def _run(folder: Path, arguments: Sequence[str], plugin: Any) -> int:

@@ -33,11 +33,9 @@ class Verdict(NamedTuple):
         return bool(self.killer)
 
     def holds(self, mutant: Mutant, nearest: Nearest) -> bool:
-        """Whether this would be found again: the code, and the tests that matter, are still the same."""
-        if self.code != mutant.code:
-            return False
+        """Whether this would be found again: the tests that matter are still the same."""
         if not self.killer:
-            return self.tests == nearest.of(mutant).version
+            return self.tests == nearest.find(mutant).version
         return self.killer in (AT_IMPORT, TIME) or _is_there(self.killer)
 
 
@@ -58,7 +56,8 @@ class Book:
             self._known = {row.mutant: row for row in rows if row.file != COLUMNS[0]}
 
     def __getitem__(self, mutant: Mutant) -> Verdict | None:
-        return self._known.get(mutant.key)
+        known = self._known.get(mutant.key)
+        return known if known is not None and known.code == mutant.code else None
 
     def add(self, mutant: Mutant, killer: str, tests: str) -> None:
         """Write a verdict down."""
@@ -79,7 +78,7 @@ class Equivalents:
     """Mutants that behave as the original does wherever it matters, each with the reason.
 
     They are kept as paragraphs of four lines: file and scope, ``-`` the statement, ``+`` what it was changed into, and
-    ``=`` why nothing can tell.
+    ``=`` why no test can notice it.
     """
 
     reasons: Mapping[tuple[str, str, str, str], str]
@@ -89,18 +88,18 @@ class Equivalents:
         """The list in a file; lines that begin with ``#`` are comments."""
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
         paragraphs = [part.splitlines() for part in "\n".join(lines).strip().split("\n\n")] if any(lines) else []
-        return cls(dict(map(_reason, paragraphs)))
+        return cls(dict(map(_read_entry, paragraphs)))
 
     def __contains__(self, mutant: Mutant) -> bool:
         return mutant.name in self.reasons
 
-    def stale(self, mutants: Iterable[Mutant]) -> list[str]:
+    def find_stale(self, mutants: Iterable[Mutant]) -> list[str]:
         """Entries that name no mutant any more, because the code has changed."""
         names = {mutant.name for mutant in mutants}
         return [f"{file} {scope}: {after}" for file, scope, before, after in self.reasons.keys() - names]
 
 
-def _reason(lines: list[str]) -> tuple[tuple[str, str, str, str], str]:
+def _read_entry(lines: list[str]) -> tuple[tuple[str, str, str, str], str]:
     if [line[:2] for line in lines[1:]] != ["- ", "+ ", "= "]:
         raise BadInput(f'an equivalent mutant has four lines: where, "- ", "+ ", "= "; mend that of {lines[0]!r}.')
     file, _, scope = lines[0].partition(" ")
