@@ -24,7 +24,7 @@ def publish(path: Path, units: int, **options: Any) -> list[ps.Published]:
 
 
 def refuses(archive: Archive, account: Account, last: int, link: str) -> bool:
-    """Whether an output that ends with this release is refused, and told why."""
+    """Whether an output that ends with this release is refused, with the reason."""
     try:
         archive.require_output(account, last, link)
     except ps.BadInput as fault:
@@ -139,7 +139,7 @@ def test_a_head_that_gives_its_place_to_another_stream_is_refused(path: Path) ->
 
 
 def test_before_the_head_knows_the_last_release_it_is_not_visible(path: Path) -> None:
-    """Nor where there is no head file, because then nobody knows."""
+    """Nor without a head file, because then it is not known."""
     links = [""] + [release.link for release in publish(path, 3)]
     with Archive(path) as archive:
         assert (archive.visible("s").t, archive.visible("s").link.hex()) == (3, links[3])

@@ -35,7 +35,7 @@ def test_what_leaves_with_the_next_unit_is_what_the_oldest_unit_of_the_window_pa
 
 
 def test_where_presence_decides_all_may_leave() -> None:
-    """Who comes next is not known, and may be somebody who has paid nothing."""
+    """The next users are not known, and may have paid nothing."""
     meter = PresenceMeter(2)
     meter.advance(SOMEBODY)
     meter.add(3)

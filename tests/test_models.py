@@ -193,7 +193,7 @@ def test_m_context_replaces_and_bounds_its_users() -> None:
 
 
 def test_numbers_of_numpy_become_plain_ones() -> None:
-    """So that a law reads, hashes and is stored alike, whoever has written it."""
+    """So a law reads, hashes and is stored alike, however it was written."""
     model = WEvent(epsilon=1, w=np.int64(3), per_unit=np.int32(2))  # type: ignore[arg-type]
     assert (type(model.w), type(model.per_unit)) == (int, int)
     assert repr(model) == repr(WEvent(epsilon=1, w=3, per_unit=2))

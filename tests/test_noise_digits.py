@@ -210,3 +210,14 @@ def test_an_interval_encloses_an_exponential(x: Fraction, bits: int) -> None:
     low, high = digits.exp_interval(x, bits)
     least, most = exp_bounds(x, bits + 60)
     assert Fraction(low, 2**bits) <= least <= most <= Fraction(high, 2**bits)
+
+
+@pytest.mark.parametrize("aside", [Fraction(1, 10**16), Fraction(-1, 10**16)], ids=["below", "above"])
+def test_an_interval_encloses_an_exponential_that_is_nearly_a_whole_number(aside: Fraction) -> None:
+    """There a product that is rounded may end on the other side."""
+    for number in range(1, 256):
+        with localcontext(Context(prec=60)):
+            x = Fraction((Decimal(256) / number).ln()) + aside
+        low, high = digits.exp_interval(x, 8)
+        least, most = exp_bounds(x, 120)
+        assert Fraction(low, 256) <= least <= most <= Fraction(high, 256)

@@ -291,7 +291,7 @@ def test_a_law_without_a_grid_begins_nothing() -> None:
 
 
 def test_all_points_are_asked_about_together() -> None:
-    """A place in their order is no bin: who is the first depends on everybody."""
+    """A place in their order is no bin: which point is the first depends on all of them."""
     for query in (CellSums(CELLS), Cumulative(CELLS)):
         curator, _ = begun(law(), VERBS[0], points([1] * SIZE), ScriptedNoise())
         with pytest.raises(BadInput, match="asked of all points together"):

@@ -41,7 +41,7 @@ def test_a_record_reads_back_as_it_was() -> None:
 
 @pytest.mark.parametrize(("bits", "larger"), [(16, 4), (32, 8)])
 def test_values_take_the_fewest_bytes_that_hold_them(bits: int, larger: int) -> None:
-    """To the last number: the least and the greatest of so many bits still fit into them."""
+    """To the last number: the least and the greatest that fit are still kept in these bytes."""
     least, greatest = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     for value in (least, greatest):
         held = decode(packed(release(value)))[3]

@@ -141,7 +141,7 @@ def test_no_new_store_begins_beside_the_head_of_one_that_is_gone(tmp_path: Path,
 
 
 class Busy(sqlite3.Connection):
-    """A connection whose commits fail as told, one after another."""
+    """A connection whose commits fail with these faults, one after another."""
 
     faults: ClassVar[list[str]] = []
 
@@ -164,7 +164,7 @@ class Busy(sqlite3.Connection):
 def test_a_commit_waits_for_readers_for_so_long_and_for_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: list[str], patience: int, left: list[str]
 ) -> None:
-    """What was drawn is not lost because somebody makes a copy."""
+    """What was drawn is not lost because a copy is being made."""
     monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Busy))
     monkeypatch.setattr(holding, "PATIENCE", patience)
     with ps.Store(tmp_path / "db") as store, opened(store) as publisher:

@@ -32,7 +32,7 @@ class Halves(ps.Mechanism):
 
 
 def verified(path: Path, model: ps.PrivacyModel, units: int, **present: Any) -> tuple[Verified, list[int]]:
-    told: list[int] = []
+    shown: list[int] = []
     with ps.Store(path) as store:
         mechanism = Halves(model=model, allow_unproven=True)
         with ps.Publisher(mechanism, store, "s", bins=BINS, population="p", population_epsilon=1) as publisher:
@@ -40,15 +40,15 @@ def verified(path: Path, model: ps.PrivacyModel, units: int, **present: Any) -> 
                 publisher.publish(ps.Snapshot(t, [0, 0], **present))
     with Archive(path) as archive:
         verify_file(archive)
-        return verify(archive, "s", told.append), told
+        return verify(archive, "s", shown.append), shown
 
 
 def test_a_stream_is_counted_afresh(tmp_path: Path) -> None:
     """Two charges at each of three odd units, and all that the failed unit might have cost."""
     model = ps.WEvent(epsilon=1, w=3)
-    found, told = verified(tmp_path / "db", model, 5)
+    found, shown = verified(tmp_path / "db", model, 5)
     assert found == Verified("s", model, units=5, fresh=2, lost=1, charges=5, peak=Epsilon(1))
-    assert told == [1, 2, 3, 4, 5]
+    assert shown == [1, 2, 3, 4, 5]
 
 
 def test_a_stream_that_has_not_begun_amounts_to_nothing(tmp_path: Path) -> None:
