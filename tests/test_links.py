@@ -11,11 +11,6 @@ ACCOUNT = Account(7, "s", "uniform", 2, t=4, link=b"before")
 STATE = SavedState(4, b"public", b"sealed")
 
 
-def test_an_account_begins_with_nothing_published_or_announced() -> None:
-    account = Account(7, "s", "uniform", 2, t=0, link=b"")
-    assert (account.headed, account.announced, account.intervals) == (0, 0, False)
-
-
 def test_a_link_is_the_hash_of_the_one_before_and_of_what_it_ties() -> None:
     hashed = {
         linked(b"before", b"body"): b"beforebody",

@@ -2,12 +2,9 @@
 
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
-from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,9 +12,9 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from penstock.errors import HorizonReached, OtherStream, OutOfOrder, StoreError, StoreInUse, StoreRolledBack
+from penstock.errors import HorizonReached, OtherStream, OutOfOrder, StoreError, StoreInUse
 from penstock.queries import Counts
-from penstock.store import Archive, holding, schema
+from penstock.store import Archive, schema
 from penstock.store.verify import verify
 from penstock.types import Cause
 
@@ -128,54 +125,6 @@ def test_nothing_is_drawn_without_room_for_it(tmp_path: Path, free: int, monkeyp
         monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
         assert publisher.publish(unit(2), ahead=unit(3)).t == 2
         assert announced(tmp_path / "db") == []
-
-
-@pytest.mark.parametrize("empty", [False, True])
-def test_no_new_store_begins_beside_the_head_of_one_that_is_gone(tmp_path: Path, empty: bool) -> None:
-    published(tmp_path / "db", 2)
-    (tmp_path / "db").unlink()
-    if empty:
-        (tmp_path / "db").touch()
-    with pytest.raises(StoreRolledBack, match="belongs to a store that is gone"):
-        ps.Store(tmp_path / "db")
-
-
-class Busy(sqlite3.Connection):
-    """A connection whose commits fail with these faults, one after another."""
-
-    faults: ClassVar[list[str]] = []
-
-    def execute(self, query: str, *values: Any) -> sqlite3.Cursor:
-        if query == "COMMIT" and self.faults:
-            fault = sqlite3.OperationalError()
-            fault.sqlite_errorname = self.faults.pop(0)
-            raise fault
-        return super().execute(query, *values)
-
-
-@pytest.mark.parametrize(
-    ("faults", "patience", "left"),
-    [
-        (["SQLITE_BUSY"] * 2, 120, []),
-        (["SQLITE_BUSY"] * 2, -1, ["SQLITE_BUSY"]),
-        (["SQLITE_FULL"] * 2, 120, ["SQLITE_FULL"]),
-    ],
-)
-def test_a_commit_waits_for_readers_for_so_long_and_for_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, faults: list[str], patience: int, left: list[str]
-) -> None:
-    """What was drawn is not lost because a copy is being made."""
-    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Busy))
-    monkeypatch.setattr(holding, "PATIENCE", patience)
-    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
-        pending = publisher.prepare(unit(1))
-        monkeypatch.setattr(Busy, "faults", list(faults))
-        with pytest.raises(StoreError) if left else nullcontext():
-            store.commit([pending])
-        assert Busy.faults == left
-        Busy.faults.clear()
-        store.commit([pending])
-        assert [release.t for release in publisher.releases()] == [1]
 
 
 def test_a_population_has_the_budget_that_it_was_declared_with(tmp_path: Path) -> None:

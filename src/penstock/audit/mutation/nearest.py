@@ -54,14 +54,26 @@ class Nearest:
                     self._by_file[file].append(test)
 
     def find(self, mutant: Mutant) -> Near:
-        """The tests nearest to a mutant. Of code that runs at import, they are those that run anything of its file."""
+        """The tests nearest to a mutant. Of code that runs at import, they are those that run anything of its file.
+
+        Tests in a file that is named after the mutant's come first.
+        """
         running = self._by_function.get((mutant.file, mutant.function)) or self._by_file.get(mutant.file, [])
+        name = Path(mutant.file).stem
         names, left = list[str](), float(TRIED_SECONDS)
-        for test in _spread(sorted(running, key=lambda test: (len(test.functions), test.seconds, test.test))):
+        order = sorted(
+            running, key=lambda test: (name not in _words(test), len(test.functions), test.seconds, test.test)
+        )
+        for test in _spread(order):
             if test.seconds <= left or not names:
                 names.append(test.test)
                 left -= test.seconds
         return Near(tuple(names), TRIED_SECONDS - left)
+
+
+def _words(test: Touched) -> list[str]:
+    """The words of the name of a test's file."""
+    return Path(test.test.split("::")[0]).stem.split("_")
 
 
 def _spread(tests: Sequence[Touched]) -> list[Touched]:
