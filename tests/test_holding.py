@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import pytest
 
 import penstock as ps
-from penstock.errors import StoreError, StoreRolledBack
+from penstock.errors import BadState, StoreError, StoreRolledBack
+from penstock.sealing import open_sealed
 from penstock.store import holding
 
 
@@ -64,3 +65,35 @@ def test_no_new_store_begins_beside_the_head_of_one_that_is_gone(tmp_path: Path,
         (tmp_path / "db").touch()
     with pytest.raises(StoreRolledBack, match="belongs to a store that is gone"):
         ps.Store(tmp_path / "db")
+
+
+def test_a_new_key_opens_what_was_sealed_under_the_old_one(tmp_path: Path) -> None:
+    """And a stream goes on with it; the old key opens nothing any more."""
+    mechanism = ps.Uniform(model=ps.MContext(epsilon=1, m=2))
+    with ps.Store(tmp_path / "db") as store:
+        old = store.key
+        with ps.Publisher(mechanism, store, "s", bins=("a",)) as publisher:
+            publisher.publish(ps.Snapshot(1, [1], ["ann"]))
+        store.rotate_key()
+        key, state = store.key, store.state(store.account("s"))
+        assert key != old
+        assert state is not None
+        assert open_sealed(state.sealed, key, beside=state.public)
+        with pytest.raises(BadState):
+            open_sealed(state.sealed, old, beside=state.public)
+        assert not store.key_file.following().path.exists()
+        with ps.Publisher(mechanism, store, "s", bins=("a",)) as publisher:
+            assert publisher.publish(ps.Snapshot(2, [1], ["ann"])).t == 2
+
+
+def test_a_key_that_is_lost_gives_up_what_was_sealed(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store:
+        with ps.Publisher(ps.Uniform(model=ps.MContext(epsilon=1, m=2)), store, "s", bins=("a",)) as publisher:
+            publisher.publish(ps.Snapshot(1, [1], ["ann"]))
+        store.key_file.path.unlink()
+        assert not store.has_key()
+        store.replace_key()
+        assert store.has_key()
+        state = store.state(store.account("s"))
+        assert state is not None
+        assert state.sealed == b""

@@ -14,7 +14,7 @@ from penstock.audit.mutation import __main__ as command
 from penstock.audit.mutation.aims import AIMS, find_near_files
 from penstock.audit.mutation.forks import Ended, Report, Task, run_all
 from penstock.audit.mutation.mutants import Mutant, make_mutants
-from penstock.audit.mutation.nearest import READS_CODE, TRIED_SECONDS, Near, Nearest, trace_all
+from penstock.audit.mutation.nearest import TRIED_SECONDS, Near, Nearest, trace_all
 from penstock.audit.mutation.scores import add_up, compute_score, make_page
 from penstock.audit.mutation.testing import Touched, attempt
 from penstock.audit.mutation.verdicts import TIME, Book, Equivalents, Verdict
@@ -194,7 +194,7 @@ def test_the_nearest_test_runs_the_function_and_little_else(tmp_path: Path) -> N
             touched("test_cut[1]", "cut"),
             touched("test_cut[2]", "cut"),
             touched("test_other", "other"),
-            touched("test_fingerprint", "cut")._replace(functions=frozenset([("some.py", "cut"), READS_CODE])),
+            touched("test_proof_is_current", "cut"),
         ]
     )
     near = {mutant.function: nearest.find(mutant) for mutant in made(tmp_path)}

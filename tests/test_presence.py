@@ -222,6 +222,15 @@ def test_after_a_loss_an_audit_counts_what_is_assumed_where_a_protected_set_reac
     assert ledger.audit().peak == Epsilon(peak)
 
 
+def test_after_a_loss_users_are_counted_anew() -> None:
+    ledger = Ledger(MContext(epsilon=1, m=2, max_users=2))
+    ledger.advance(1, ["ann", "bob"])
+    ledger.forget()
+    assert ledger.remaining() == Epsilon(0)
+    ledger.advance(2, ["cleo"])
+    assert ledger.remaining() == Epsilon(0)
+
+
 def test_ids_are_never_stored() -> None:
     """Neither in the public part nor in the sealed one, nor does the public part say who was there."""
     ids = ["ann@example.org", "bob@example.org"]

@@ -22,8 +22,8 @@ from penstock.errors import BadInput
 TRACED_SECONDS = 60
 # Tests of one mutant: the nearest one, and the next ones as long as they take no more than this together.
 TRIED_SECONDS = 15
-# Tests that compare the code itself with what it was would notice every mutant.
-READS_CODE = ("proofs.py", "bare_code")
+# Tests with this in their names compare the code itself with what it was, and would notice every mutant.
+READS_CODE = "proof"
 
 
 class Near(NamedTuple):
@@ -47,7 +47,7 @@ class Nearest:
         self._by_function: dict[tuple[str, str], list[Touched]] = defaultdict(list)
         self._by_file: dict[str, list[Touched]] = defaultdict(list)
         for test in traced:
-            if READS_CODE not in test.functions:
+            if READS_CODE not in test.test:
                 for function in test.functions:
                     self._by_function[function].append(test)
                 for file in {file for file, _ in test.functions}:
@@ -95,7 +95,7 @@ def trace_all(
     new = [file for file in files if not places[file].exists()]
     for _ in range(len(files) - len(new)):
         advance()
-    work = partial(trace, folder, frozenset([*aims, READS_CODE[0]]))
+    work = partial(trace, folder, frozenset(aims))
     for ended in run_all((Task(file, partial(work, file), TRACED_SECONDS) for file in new), workers):
         if ended.died or not (ended.results or ended.late):
             raise BadInput(f"no test of {ended.about} passes on the code as it is; run it, and mend that first.")
