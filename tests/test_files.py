@@ -1,12 +1,23 @@
 """The files beside a store: keys, heads and locks, line by line."""
 
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
 from penstock.errors import KeyMissing, StoreDamaged, StoreError, StoreInUse, StoreRolledBack
-from penstock.store.files import LINE, Head, HeadFile, KeyFile, WriterLock, mark_of, name_mark, write_durably
+from penstock.store.files import (
+    LINE,
+    Head,
+    HeadFile,
+    KeyFile,
+    WriterLock,
+    mark_of,
+    name_mark,
+    sync_folder,
+    write_durably,
+)
 
 STORE = "identity"
 
@@ -91,6 +102,20 @@ def test_a_file_is_made_whole_for_its_owner_alone(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["key"]
     with pytest.raises(StoreError, match="there is no folder"):
         write_durably(tmp_path / "nowhere" / "key", "text\n")
+
+
+def test_no_file_stays_open(tmp_path: Path) -> None:
+    """The next one gets the number that is free."""
+
+    def free() -> int:
+        handle = os.open(tmp_path, os.O_RDONLY)
+        os.close(handle)
+        return handle
+
+    before = free()
+    sync_folder(tmp_path)
+    write_durably(tmp_path / "file", "text\n")
+    assert free() == before
 
 
 def test_a_key_is_made_once_and_read_from_then_on(tmp_path: Path) -> None:

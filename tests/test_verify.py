@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 import penstock as ps
+from penstock.codec import decode, encode
 from penstock.epsilon import Epsilon
 from penstock.errors import StoreDamaged
 from penstock.queries import Distance
@@ -74,6 +75,21 @@ def test_a_stream_that_has_spent_more_than_its_law_allows_is_named(
         monkeypatch.setattr(archive, "streams", lambda: streams)
         words = rf'"s" has spent {spent} on one protected set and its law allows {epsilon}; stop publishing it'
         with pytest.raises(ps.BudgetExceeded, match=words):
+            verify(archive, "s")
+
+
+@pytest.mark.parametrize(("place", "value"), [(6, 400_000_000), (8, 3), (10, [])], ids=["charged", "sequence", "facts"])
+def test_a_record_that_does_not_add_up_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int, value: Any
+) -> None:
+    verified(tmp_path / "db", ps.WEvent(epsilon=1, w=3), 1)
+    with Archive(tmp_path / "db") as archive:
+        (record,) = archive.records(archive.account("s"))
+        fields = decode(record.body)
+        assert (fields[6], fields[8], len(fields[10])) == (500_000_000, 2, 2)
+        fields[place] = value
+        monkeypatch.setattr(archive, "records", lambda account: [record._replace(body=encode(fields))])
+        with pytest.raises(StoreDamaged, match='the stream "s" does not add up at t=1'):
             verify(archive, "s")
 
 

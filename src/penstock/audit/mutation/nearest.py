@@ -56,14 +56,12 @@ class Nearest:
     def find(self, mutant: Mutant) -> Near:
         """The tests nearest to a mutant. Of code that runs at import, they are those that run anything of its file.
 
-        Tests in a file that is named after the mutant's come first.
+        Tests in a file that is named after the mutant's come first, the quickest of them before the others.
         """
         running = self._by_function.get((mutant.file, mutant.function)) or self._by_file.get(mutant.file, [])
         name = Path(mutant.file).stem
         names, left = list[str](), float(TRIED_SECONDS)
-        order = sorted(
-            running, key=lambda test: (name not in _words(test), len(test.functions), test.seconds, test.test)
-        )
+        order = sorted(running, key=lambda test: (*_distance(test, name), test.seconds, test.test))
         for test in _spread(order):
             if test.seconds <= left or not names:
                 names.append(test.test)
@@ -71,9 +69,10 @@ class Nearest:
         return Near(tuple(names), TRIED_SECONDS - left)
 
 
-def _words(test: Touched) -> list[str]:
-    """The words of the name of a test's file."""
-    return Path(test.test.split("::")[0]).stem.split("_")
+def _distance(test: Touched, name: str) -> tuple[bool, int]:
+    """How far a test is from a file: whether its own file is named otherwise, and then how much else it runs."""
+    elsewhere = name not in Path(test.test.split("::")[0]).stem.split("_")
+    return elsewhere, len(test.functions) if elsewhere else 0
 
 
 def _spread(tests: Sequence[Touched]) -> list[Touched]:
