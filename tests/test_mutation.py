@@ -206,12 +206,25 @@ def test_the_nearest_test_runs_the_function_and_little_else(tmp_path: Path) -> N
     assert near["Sum.add"].names == near[""].names  # nothing runs it, so it may run at import
 
 
+def elsewhere(test: Touched) -> Touched:
+    """The same test in a file of another name."""
+    return test._replace(test=test.test.replace("test_some", "test_other"))
+
+
 def test_tests_are_tried_for_so_long_and_the_nearest_one_always(tmp_path: Path) -> None:
-    long = TRIED_SECONDS
-    tests = [touched(f"test_{i}", "cut", *"abc"[:i], seconds=seconds) for i, seconds in enumerate([long + 1, 1, 1])]
     mutant = next(each for each in made(tmp_path) if each.function == "cut")
-    assert [name[-1] for name in Nearest(tests).find(mutant).names] == ["0"]
-    assert [name[-1] for name in Nearest([touched("test_9", "cut"), *tests]).find(mutant).names] == ["9", "1", "2"]
+    lengths = [TRIED_SECONDS + 1, 1, 1]
+    far = [elsewhere(touched(f"test_{i}", "cut", *"abc"[:i], seconds=length)) for i, length in enumerate(lengths)]
+    assert [name[-1] for name in Nearest(far).find(mutant).names] == ["0"]
+    nearer = elsewhere(touched("test_9", "cut"))
+    assert [name[-1] for name in Nearest([nearer, *far]).find(mutant).names] == ["9", "1", "2"]
+
+
+def test_tests_in_a_file_of_the_same_name_come_first_and_the_quickest_of_them(tmp_path: Path) -> None:
+    mutant = next(each for each in made(tmp_path) if each.function == "cut")
+    named = [touched("test_1", "cut", seconds=3), touched("test_2", "cut", "other", seconds=2)]
+    found = Nearest([elsewhere(touched("test_3", "cut", seconds=1)), *named]).find(mutant)
+    assert [name[-1] for name in found.names] == ["2", "1", "3"]
 
 
 @pytest.fixture
