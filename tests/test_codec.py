@@ -114,11 +114,11 @@ def test_what_is_a_number_or_a_text_by_birth_is_kept_as_that(value: Any) -> None
     assert decode(encode(value)) == value
 
 
-@pytest.mark.parametrize("value", [2**53, -(2**53), 10**30])
-def test_a_number_that_other_readers_would_round_is_kept_as_text(value: int) -> None:
-    assert f'"int":"{value}"'.encode() in encode(value)
-    assert b'"int"' not in encode(value // abs(value) * (2**53 - 1))
-    assert decode(encode(value)) == value
+def test_a_number_that_other_readers_would_round_is_kept_as_text() -> None:
+    for value in (2**53, -(2**53), 10**30):
+        assert f'"int":"{value}"'.encode() in encode(value)
+        assert b'"int"' not in encode(value // abs(value) * (2**53 - 1))
+        assert decode(encode(value)) == value
 
 
 def test_a_key_that_is_not_text_is_refused() -> None:

@@ -104,6 +104,13 @@ def test_a_file_is_made_whole_for_its_owner_alone(tmp_path: Path) -> None:
         write_durably(tmp_path / "nowhere" / "key", "text\n")
 
 
+def test_a_new_file_and_its_name_are_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = list[int]()
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
+    write_durably(tmp_path / "file", "text\n")
+    assert synced == [(tmp_path / "file").stat().st_ino, tmp_path.stat().st_ino]
+
+
 def test_no_file_stays_open(tmp_path: Path) -> None:
     """The next one gets the number that is free."""
 

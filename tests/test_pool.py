@@ -219,6 +219,19 @@ def test_the_largest_sum_is_read_as_it_is() -> None:
     assert bench.pool.purse()(Epsilon(0.1)).tolist() == [LARGEST_SIZE * LARGEST_MEMBER] * 3
 
 
+def test_a_full_pool_takes_nothing_in() -> None:
+    bench = Bench()
+    bench.absorb((1, 1, 1), 0.2)
+    public, sealed = bench.pool.save()
+    public["size"][1] = LARGEST_SIZE
+    bench.pool.load(public, sealed)
+    snapshot = bench.unit(1, 1, 1)
+    with pytest.raises(BadInput, match=f"a pool holds {LARGEST_SIZE} time units at most"):
+        bench.pool.absorb(snapshot, Epsilon(0.2))
+    assert bench.curator.remaining() == Epsilon(0.8)
+    bench.pool.absorb(snapshot, Epsilon(0.2), bins=[0, 2])
+
+
 rounds = st.lists(
     st.tuples(
         st.lists(st.integers(0, 9), min_size=3, max_size=3),

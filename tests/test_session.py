@@ -144,6 +144,7 @@ def test_a_unit_that_is_passed_over_costs_what_is_counted_as_lost(lost: ps.Epsil
     assert release.charged == (lost or ps.Epsilon(0))
     assert [fact.e for fact in running.facts if hasattr(fact, "e")] == ([lost] if lost else [])
     assert (running.ledger.t, running.answers()) == (1, [])
+    assert running.ledger.remaining() == ps.Epsilon(1) - (lost or ps.Epsilon(0))
 
 
 def test_a_blank_is_empty_and_nobody_is_there() -> None:
