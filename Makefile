@@ -1,11 +1,11 @@
-# make demo . make test . make check . make bench . make leaderboard . make auto . make peers . make retroactive . make ranges . make neighbourhood . make crash . make audit . make counterexamples: each makes the environment it needs.
+# make demo . make test . make check . make bench . make leaderboard . make auto . make peers . make retroactive . make ranges . make neighbourhood . make crash . make audit . make counterexamples . make mutants: each makes the environment it needs.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCE := pyproject.toml
 DATA   ?= $(PENSTOCK_DATA)
 
-.PHONY: help demo test check bench leaderboard auto peers retroactive ranges neighbourhood crash audit counterexamples clean
+.PHONY: help demo test check bench leaderboard auto peers retroactive ranges neighbourhood crash audit counterexamples mutants clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -73,6 +73,9 @@ audit: $(VENV)/.test ## recount stores that adversaries filled, attack every mec
 
 counterexamples: $(VENV)/.test ## five ways a published mechanism loses its guarantee, measured; about a minute
 	$(BIN)/python -m penstock.audit.counterexamples
+
+mutants: $(VENV)/.test ## small changes to the kernel and the store that some test has to notice; stops after forty minutes, and goes on when called again
+	$(BIN)/python -m penstock.audit.mutation $(MUTANTS)
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

@@ -192,6 +192,11 @@ def test_more_buys_no_more_noise(one: int, other: int) -> None:
     assert less.rate <= more.rate
 
 
+def test_from_50_on_more_buys_no_less_noise() -> None:
+    assert calibrated(Epsilon(49)).shift < calibrated(Epsilon("49.5")).shift < calibrated(Epsilon(50)).shift
+    assert calibrated(Epsilon(50)) == calibrated(Epsilon("50.5")) == calibrated(Epsilon(10**6))
+
+
 def test_ratios_of_densities_are_what_they_are_said_to_be() -> None:
     """By looking at many places."""
     z = np.tan(np.linspace(-np.pi / 2, np.pi / 2, 200_001)[1:-1])

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
@@ -102,6 +103,22 @@ def test_what_is_not_plain_data_is_refused(value: Any) -> None:
     """At saving, not at loading; the message names the type alone."""
     with pytest.raises(BadState, match="state must be plain data"):
         encode(value)
+
+
+class Day(StrEnum):
+    MONDAY = "monday"
+
+
+@pytest.mark.parametrize("value", [np.float64(1.5), Day.MONDAY], ids=repr)
+def test_what_is_a_number_or_a_text_by_birth_is_kept_as_that(value: Any) -> None:
+    assert decode(encode(value)) == value
+
+
+def test_a_number_that_other_readers_would_round_is_kept_as_text() -> None:
+    for value in (2**53, -(2**53), 10**30):
+        assert f'"int":"{value}"'.encode() in encode(value)
+        assert b'"int"' not in encode(value // abs(value) * (2**53 - 1))
+        assert decode(encode(value)) == value
 
 
 def test_a_key_that_is_not_text_is_refused() -> None:

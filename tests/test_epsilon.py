@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.epsilon import LARGEST, NANO, Epsilon, EpsilonField, Number
+from penstock.epsilon import LARGEST, NANO, Epsilon, EpsilonField, Number, as_fraction
 from penstock.errors import BadInput
 
 fixed = settings(derandomize=True, deadline=None, max_examples=200)
@@ -143,6 +143,20 @@ def test_what_is_no_part_is_refused(part: Any) -> None:
     """A share is a finite number, not below 0."""
     with pytest.raises(BadInput, match=r"\.$"):
         Epsilon(1).share(part)
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_])
+def test_a_truth_value_is_no_number(value: Any) -> None:
+    with pytest.raises(BadInput, match=f"number .*is needed here; got .*{value}"):
+        Epsilon(value)
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_a_number_has_at_most_a_thousand_digits_before_and_after_the_point(sign: str) -> None:
+    """Beyond that the fraction alone would fill the memory."""
+    assert as_fraction(f"1e{sign}1000") == Fraction(10) ** int(f"{sign}1000")
+    with pytest.raises(BadInput, match="of reasonable size"):
+        as_fraction(f"1e{sign}1001")
 
 
 def test_a_budget_never_goes_below_zero() -> None:

@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 from penstock.charges import Fact, Point, Span, recount
 from penstock.codec import decode, encode
 from penstock.epsilon import Epsilon
-from penstock.errors import BadInput, BudgetExceeded, OutOfOrder
+from penstock.errors import BadInput, BadState, BudgetExceeded, OutOfOrder
 from penstock.ledger import ENVELOPES, Ledger
 from penstock.models import DeltaNeighbourhood, EventLevel, PrivacyModel, UserLevel, WEvent
 from penstock.population import Population
@@ -262,6 +262,57 @@ def test_caps_are_budgets_inside_the_budget() -> None:
     assert not ledger.can(publish=nano(1))
     with pytest.raises(BadInput, match="capped before the first charge"):
         ledger.cap(publish=Epsilon(0.5))
+
+
+def test_a_new_ledger_has_booked_nothing() -> None:
+    ledger = Ledger(WEvent(epsilon=1, w=2))
+    assert (ledger.t, ledger.sequence, ledger.charged, ledger.audit().peak) == (0, 0, 0, Epsilon(0))
+
+
+def test_a_span_that_fills_its_envelope_can_still_read() -> None:
+    """And nothing else fits beside it."""
+    ledger = started(WEvent(epsilon=1, w=2), decide=Epsilon(0.3))
+    span = ledger.open(Epsilon(0.3), "decide")
+    assert ledger.can(span.key)
+    assert not ledger.can(span.key, decide=nano(1))
+    assert ledger.can(span.key, publish=Epsilon(0.7))
+    assert not ledger.can(span.key, publish=Epsilon("0.700000001"))
+
+
+def test_a_reservation_is_settled_in_its_own_unit_or_never() -> None:
+    """Handed back later it would take away what another unit has paid."""
+    ledger = started(WEvent(epsilon=1, w=2))
+    reserved = {"decide": Epsilon(0.4)}
+    ledger.reserve(**reserved)
+    ledger.advance(2, None)
+    with pytest.raises(BadInput, match="only what was reserved in this time unit can be handed back"):
+        ledger.settle(reserved, {})
+    assert ledger.remaining() == Epsilon(0.6)
+
+
+def test_a_state_is_not_loaded_into_a_ledger_that_runs() -> None:
+    saved = started(WEvent(epsilon=1, w=2)).save()
+    ledger = started(WEvent(epsilon=1, w=2))
+    ledger.add(Epsilon(1), "publish")
+    with pytest.raises(BadState, match="a state is loaded before the first unit"):
+        ledger.load(*saved)
+    assert ledger.remaining() == Epsilon(0)
+
+
+def test_a_refusal_names_the_least_that_is_left_in_any_envelope_that_was_asked() -> None:
+    ledger = started(WEvent(epsilon=1, w=2), decide=Epsilon(0.2))
+    for envelopes in (("decide", "publish"), ("publish", "decide")):
+        with pytest.raises(BudgetExceeded, match=rf"^1 for {' and '.join(envelopes)} at t=1 exceeds the 0\.2 that"):
+            ledger.reserve(**dict.fromkeys(envelopes, Epsilon(0.5)))
+
+
+def test_what_the_next_unit_can_cost_is_what_is_left_and_what_leaves_the_window() -> None:
+    ledger = started(WEvent(epsilon=1, w=2))
+    ledger.add(Epsilon(0.7), "publish")
+    assert ledger.remaining_next() == Epsilon(0.3)
+    ledger.advance(2, None)
+    ledger.add(Epsilon(0.2), "publish")
+    assert (ledger.remaining(), ledger.remaining_next()) == (Epsilon(0.1), Epsilon(0.8))
 
 
 @pytest.mark.parametrize("verb", ["cap", "add", "open", "can", "reserve", "remaining"])

@@ -13,7 +13,7 @@ from penstock.epsilon import Epsilon
 from penstock.errors import BadInput, BadPresence
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, Neighbours, PrivacyModel, UserLevel, WEvent
 from penstock.parameters import within as lies_within
-from penstock.types import Ints
+from penstock.types import LARGEST_COUNT, Ints
 
 fixed = settings(derandomize=True, deadline=None, max_examples=200)
 
@@ -107,6 +107,18 @@ def test_neighbours_use_the_whole_law(model: PrivacyModel) -> None:
     assert max(changed[-1] - changed[0] + 1 for changed in units if changed) == min(model.window, 8)
 
 
+def test_a_record_is_added_or_removed_unless_there_is_no_room_for_it() -> None:
+    """Both ways where both are possible, and the only one where the bin is empty or full."""
+    ways = {
+        count: {
+            int(EventLevel(epsilon=1).neighbouring([[count]], np.random.default_rng(seed))[0, 0]) - count
+            for seed in range(30)
+        }
+        for count in (0, 9, LARGEST_COUNT)
+    }
+    assert ways == {0: {1}, 9: {-1, 1}, LARGEST_COUNT: {-1}}
+
+
 @pytest.mark.parametrize(
     ("neighbours", "per_unit", "sensitivity"),
     [("add-remove", 1, 1), ("add-remove", 4, 4), ("replace", 1, 2), ("replace", 3, 6)],
@@ -178,6 +190,21 @@ def test_m_context_replaces_and_bounds_its_users() -> None:
         MContext(epsilon=1, m=2, neighbours="add-remove")
     with pytest.raises(BadInput, match=r"^max_users must be a whole number of 1 or more; got 0\."):
         MContext(epsilon=1, m=2, max_users=0)
+
+
+def test_numbers_of_numpy_become_plain_ones() -> None:
+    """So a law reads, hashes and is stored alike, however it was written."""
+    model = WEvent(epsilon=1, w=np.int64(3), per_unit=np.int32(2))  # type: ignore[arg-type]
+    assert (type(model.w), type(model.per_unit)) == (int, int)
+    assert repr(model) == repr(WEvent(epsilon=1, w=3, per_unit=2))
+
+
+def test_rules_that_protect_nobody_are_no_part_of_a_model() -> None:
+    """What happens at a horizon, and how much memory there is: a stream may be taken up with other ones."""
+    stops, repeats = UserLevel(epsilon=1, horizon=3), UserLevel(epsilon=1, horizon=3, on_horizon="republish")
+    assert (stops, hash(stops), repr(stops)) == (repeats, hash(repeats), repr(repeats))
+    few, many = MContext(epsilon=1, m=3, max_users=5), MContext(epsilon=1, m=3)
+    assert (few, hash(few), repr(few)) == (many, hash(many), repr(many))
 
 
 def test_the_abstract_model_is_no_law() -> None:

@@ -26,6 +26,9 @@ EXPONENTS = st.one_of(
 )
 CHANCES = st.fractions(0, 1)
 
+# Few digits, so that an interval too narrow by one of them leaves the chance out.
+SHORT = [(scale, bits) for scale in (Fraction(1, 3), Fraction(2), Fraction(7), Fraction(90)) for bits in range(8, 40)]
+
 exactly = settings(deadline=None, max_examples=60)
 
 
@@ -187,3 +190,34 @@ def test_a_quotient_of_more_digits_than_decimal_keeps_by_default() -> None:
 def test_a_huge_budget_leaves_the_count_alone_at_once() -> None:
     """exp(-1/scale) is far below any word; the zero coin must not ask for ever more digits to find out."""
     assert digits.laplace_floors(Fraction(1, 10**6), 14, 32) == [0] * 14 + [2**32 - 1]
+
+
+@pytest.mark.parametrize(("scale", "bits"), SHORT)
+def test_intervals_enclose_the_chances_of_all_coins(scale: Fraction, bits: int) -> None:
+    """However few digits they have: each rounding widens them."""
+    *places, zero = digits._laplace_intervals(scale, 4, bits)
+    for place, (low, high) in enumerate(places):
+        least, most = place_bounds(scale, place, bits + 60)
+        assert Fraction(low, 2**bits) <= least <= most <= Fraction(high, 2**bits)
+    least, most = zero_bounds(scale, bits + 60)
+    assert Fraction(zero[0], 2**bits) <= least
+    assert most <= Fraction(zero[1], 2**bits) or zero[1] == 2**bits - 1
+
+
+@pytest.mark.parametrize("bits", range(8, 40))
+@pytest.mark.parametrize("x", [Fraction(1, 10**6), Fraction(1, 7), Fraction(1), Fraction(23, 3), Fraction(60)])
+def test_an_interval_encloses_an_exponential(x: Fraction, bits: int) -> None:
+    low, high = digits.exp_interval(x, bits)
+    least, most = exp_bounds(x, bits + 60)
+    assert Fraction(low, 2**bits) <= least <= most <= Fraction(high, 2**bits)
+
+
+@pytest.mark.parametrize("aside", [Fraction(1, 10**16), Fraction(-1, 10**16)], ids=["below", "above"])
+def test_an_interval_encloses_an_exponential_that_is_nearly_a_whole_number(aside: Fraction) -> None:
+    """There a product that is rounded may end on the other side."""
+    for number in range(1, 256):
+        with localcontext(Context(prec=60)):
+            x = Fraction((Decimal(256) / number).ln()) + aside
+        low, high = digits.exp_interval(x, 8)
+        least, most = exp_bounds(x, 120)
+        assert Fraction(low, 256) <= least <= most <= Fraction(high, 256)

@@ -1,5 +1,6 @@
 """The edges: largest and smallest scales, nothing drawn, sizes beyond one block, scripts that run out."""
 
+import math
 from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -119,6 +120,23 @@ def test_certain_coins(noise: Noise) -> None:
     assert noise.bernoulli(Fraction(1), (2, 500)).all()
     assert not noise.bernoulli(Fraction(0), (2, 500)).any()
     assert noise.bernoulli_exp(Fraction(1), np.zeros(1000, np.int64)).all()
+
+
+def test_who_shows_secure_noise_shows_no_source() -> None:
+    assert repr(SecureNoise(word_bits=8)) == "SecureNoise(word_bits=8)"
+
+
+def test_a_deviation_is_told_as_long_as_a_float_holds_it() -> None:
+    """From a scale of 1/1400 down it is 0."""
+    assert laplace_sd(Fraction(1, 1399)) == pytest.approx(math.sqrt(2) * math.exp(-699.5), rel=1e-9)
+    assert laplace_sd(Fraction(1, 1400)) == 0
+
+
+def test_certain_coins_take_no_random_bytes() -> None:
+    source = Counted()
+    for chance in (0, 1):
+        SecureNoise(source=source).bernoulli(Fraction(chance), (2, 5))
+    assert source.bytes == 0
 
 
 @pytest.mark.parametrize("word_bits", [8, 64])

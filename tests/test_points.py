@@ -21,7 +21,7 @@ from penstock.grid import Grid
 from penstock.laws import LAWS, described, model_of
 from penstock.models import EventLevel, PrivacyModel, UserLevel, WEvent
 from penstock.noise import ScriptedNoise, SimulationNoise
-from penstock.points import CellSums, Cumulative, Points
+from penstock.points import MOST_CELLS, CellSums, Cumulative, Points
 from penstock.population import Population
 from penstock.primitives.segment import SegmentPlan
 from penstock.queries import Counts, Distance, EuclideanDistance, GroupDistances, GroupSums, LargestDistance, Query
@@ -288,6 +288,21 @@ def test_a_law_without_a_grid_begins_nothing() -> None:
     for first in (points([1, 2]), Snapshot(1, [1, 2])):
         with pytest.raises(BadInput):
             Curator(law(2, None), 2).begin_unit(first)
+
+
+def test_all_points_are_asked_about_together() -> None:
+    """A place in their order is no bin: which point is the first depends on all of them."""
+    for query in (CellSums(CELLS), Cumulative(CELLS)):
+        curator, _ = begun(law(), VERBS[0], points([1] * SIZE), ScriptedNoise())
+        with pytest.raises(BadInput, match="asked of all points together"):
+            curator.ask(points([1] * SIZE), query, E, bins=[0])
+        assert not curator.charged()
+
+
+def test_cells_are_published_one_by_one_up_to_a_limit() -> None:
+    assert Cumulative(MOST_CELLS).cells == MOST_CELLS
+    with pytest.raises(BadInput, match=f"at most {MOST_CELLS} cells"):
+        Cumulative(MOST_CELLS + 1)
 
 
 def test_labels_of_other_cells_are_refused_for_nothing() -> None:

@@ -18,7 +18,7 @@ from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput, BudgetExceeded, OutOfOrder
 from penstock.models import WEvent
 from penstock.noise import ScriptedNoise
-from penstock.primitives.pool import LARGEST_MEMBER, Pool
+from penstock.primitives.pool import LARGEST_MEMBER, LARGEST_SIZE, Pool
 from penstock.queries import Counts
 from penstock.types import Ints, Snapshot
 
@@ -207,6 +207,29 @@ def test_huge_members_are_cut_at_a_public_bound() -> None:
     bench = Bench()
     bench.absorb((2**53, 2**40, 2**40 - 1), 0.2)
     assert bench.pool.settle().tolist() == [LARGEST_MEMBER, 2**40, 2**40 - 1]
+
+
+def test_the_largest_sum_is_read_as_it_is() -> None:
+    """As many members as there can be, each as large as it can be."""
+    bench = Bench()
+    bench.absorb((1, 1, 1), 0.2)
+    public, sealed = bench.pool.save()
+    sealed["sums"][:] = LARGEST_SIZE * LARGEST_MEMBER
+    bench.pool.load(public, sealed)
+    assert bench.pool.purse()(Epsilon(0.1)).tolist() == [LARGEST_SIZE * LARGEST_MEMBER] * 3
+
+
+def test_a_full_pool_takes_nothing_in() -> None:
+    bench = Bench()
+    bench.absorb((1, 1, 1), 0.2)
+    public, sealed = bench.pool.save()
+    public["size"][1] = LARGEST_SIZE
+    bench.pool.load(public, sealed)
+    snapshot = bench.unit(1, 1, 1)
+    with pytest.raises(BadInput, match=f"a pool holds {LARGEST_SIZE} time units at most"):
+        bench.pool.absorb(snapshot, Epsilon(0.2))
+    assert bench.curator.remaining() == Epsilon(0.8)
+    bench.pool.absorb(snapshot, Epsilon(0.2), bins=[0, 2])
 
 
 rounds = st.lists(

@@ -211,6 +211,26 @@ def test_after_a_loss_the_journal_knows_that_open_spans_have_ended() -> None:
     assert recount(journal, model, presence) <= Epsilon(1)
 
 
+@pytest.mark.parametrize(("m", "peak"), [(1, 0), (2, 1)])
+def test_after_a_loss_an_audit_counts_what_is_assumed_where_a_protected_set_reaches_back(m: int, peak: int) -> None:
+    """With m = 1 every protected set is one presence, so what was lost is over."""
+    model = MContext(epsilon=1, m=m)
+    ledger = Ledger(model)
+    ledger.load(Ledger(model).save()[0], None)
+    for users in (1, 2, 3):
+        ledger.advance(users, USERS[:users])
+    assert ledger.audit().peak == Epsilon(peak)
+
+
+def test_after_a_loss_users_are_counted_anew() -> None:
+    ledger = Ledger(MContext(epsilon=1, m=2, max_users=2))
+    ledger.advance(1, ["ann", "bob"])
+    ledger.forget()
+    assert ledger.remaining() == Epsilon(0)
+    ledger.advance(2, ["cleo"])
+    assert ledger.remaining() == Epsilon(0)
+
+
 def test_ids_are_never_stored() -> None:
     """Neither in the public part nor in the sealed one, nor does the public part say who was there."""
     ids = ["ann@example.org", "bob@example.org"]

@@ -144,6 +144,53 @@ def test_a_parameter_that_was_as_usual_is_called_so(tmp_path: Path) -> None:
             ps.Publisher(ps.DSFT(model=model, threshold=0.1), store, "s", bins=["a"])
 
 
+class Seen:
+    """Post-processing that notes which units it is shown."""
+
+    reach = 2
+
+    def __init__(self) -> None:
+        self.units: list[int] = []
+
+    def __call__(self, release: ps.Published) -> ps.Published:
+        self.units.append(release.t)
+        return release
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"), [(0, [1, 2, 3, 4, 5]), (1, [1, 2, 3, 4, 5]), (2, [1, 2, 3, 4, 5]), (4, [3, 4, 5])]
+)
+def test_post_processing_sees_as_many_units_before_as_it_reaches_back(
+    tmp_path: Path, stored: int, shown: list[int]
+) -> None:
+    """After a restart too, where what is stored has reached the sink."""
+
+    class Sink:
+        last, link, keeps = stored, "", True
+
+        def write(self, release: ps.Published) -> None:
+            assert release.t > stored
+
+    mechanism = ps.Uniform(model=ps.WEvent(epsilon=1, w=2))
+    snapshots = [ps.Snapshot(t, [t]) for t in range(1, 6)]
+    with ps.Store(tmp_path / "db") as store, ps.Publisher(mechanism, store, "s", bins=("a",)) as publisher:
+        for snapshot in snapshots[:stored]:
+            publisher.publish(snapshot)
+        seen = Seen()
+        assert [release.t for release in publisher.run(snapshots, Sink(), post=[seen])] == [*range(stored + 1, 6)]
+        assert seen.units == shown
+
+
+def test_a_calendar_knows_what_is_stored_and_has_gaps_only_if_they_are_allowed(tmp_path: Path) -> None:
+    mechanism = ps.Uniform(model=ps.WEvent(epsilon=1, w=2))
+    with ps.Store(tmp_path / "db") as store, ps.Publisher(mechanism, store, "s", bins=("a",)) as publisher:
+        for t, day in enumerate(("2026-01-01", "2026-01-03"), start=1):
+            publisher.publish(ps.Snapshot(t, [1], label=day))
+        calendar = publisher.calendar()
+        assert (calendar.gaps, calendar.last, calendar.label(4)) == (False, 2, "2026-01-07")
+        assert publisher.calendar(gaps=True).gaps
+
+
 def test_rows_are_no_snapshots(tmp_path: Path) -> None:
     with (
         ps.Store(tmp_path / "db") as store,

@@ -95,6 +95,17 @@ def test_an_empty_purse_cannot_be_made() -> None:
         bench.purse(1)(0.5)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("labels", [[0, -2, 0, 0], [0, 4, 0, 0], [0, 0, 0], [0.0] * 4, [[0, 0, 0, 0]], [0, 0, 0, 0, 0]])
+def test_labels_of_no_groups_are_refused_before_anything_is_paid(labels: Any) -> None:
+    bench = Bench()
+    purse = bench.purse(1)
+    with pytest.raises(ps.BadInput, match="labels must give each of 4 cells the number of its group"):
+        purse(ps.Epsilon("0.4"), labels)
+    assert purse.remaining == ps.Epsilon(1)
+    assert bench.spent() == 0
+    assert purse(ps.Epsilon(1), np.array([3, -1, 3, 0])).tolist() == [40_000, 0, 0, 3010]
+
+
 def test_a_purse_that_promises_more_than_there_is_gets_no_more() -> None:
     """The ledger has the last word, and so it does when somebody writes to what the purse says it has left."""
     bench = Bench()

@@ -330,6 +330,20 @@ def test_a_reference_is_rounded_publicly(public: Any, whole: list[int]) -> None:
     assert as_reference(public).tolist() == whole
 
 
+def test_more_values_than_are_squared_at_once_count_once_each() -> None:
+    size = 2**20 + 3
+    counts = np.zeros(size, np.int64)
+    counts[[0, 2**20 - 1, 2**20, size - 1]] = [3, 4, 10**6, 10**7]
+    exact = math.isqrt(3**2 + 4**2 + 10**12 + 10**14)
+    assert EuclideanDistance(np.zeros(size, np.int64))(counts, None).tolist() == [exact]
+
+
+def test_queries_are_written_in_the_kernel_alone() -> None:
+    """Each states a sensitivity, which the noise is made for."""
+    with pytest.raises(BadInput, match="a query states a sensitivity and belongs to the kernel"):
+        type("Mine", (Query,), {})
+
+
 def test_a_reference_is_copied_in() -> None:
     """Later changes of the array it came from do not matter."""
     public: NDArray[np.int64] = np.array([1, 2])

@@ -108,6 +108,12 @@ def test_a_plan_for_a_whole_horizon_costs_at_most_its_budget(tops: int, e: Epsil
         assert 0 <= e.nano * part / (1 + part) / (2 * tops) - plan.v.nano < 2
 
 
+@pytest.mark.parametrize(("e", "u", "v"), [("1", "0.2", "0.1"), ("0.7", "0.14", "0.07")])
+def test_where_cube_roots_are_whole_nothing_is_lost_by_rounding(e: str, u: str, v: str) -> None:
+    """Four yeses: u : 8 v = 1 : 4, and 8 v is four fifths of epsilon."""
+    assert SegmentPlan.whole_horizon(4, Epsilon(e)) == SegmentPlan(4, Epsilon(u), Epsilon(v))
+
+
 @pytest.mark.parametrize(("c", "u", "v"), [(0, 1, 1), (-1, 1, 1), (1, 0, 1), (1, 1, 0), (1.0, 1, 1)])
 def test_a_plan_without_yeses_or_without_noise_is_refused(c: int, u: int, v: int) -> None:
     """Nothing spent would mean nothing drawn."""

@@ -1,6 +1,7 @@
 """The durable store: one release a unit, one writer a stream, one law, and nothing raw on the disk."""
 
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import penstock as ps
-from penstock.errors import HorizonReached, OtherStream, OutOfOrder, StoreInUse
+from penstock.errors import HorizonReached, OtherStream, OutOfOrder, StoreError, StoreInUse
 from penstock.queries import Counts
 from penstock.store import Archive, schema
 from penstock.store.verify import verify
@@ -108,6 +109,86 @@ print(publisher.t)
 def other(path: Path, stream: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-c", OTHER, str(path), stream]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("free", [0, 2**20, 2 * 2**20 + 127])
+def test_nothing_is_drawn_without_room_for_it(tmp_path: Path, free: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two MiB, and 64 bytes for each bin; with room for it the unit is announced ahead as well."""
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        usage = shutil.disk_usage(tmp_path)
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
+        with pytest.raises(StoreError, match=r"the disk that holds .* is full"):
+            publisher.publish(unit(1))
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=2 * 2**20 + 128))
+        assert publisher.publish(unit(1), ahead=unit(2)).t == 1
+        assert announced(tmp_path / "db") == [2]
+        monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free))
+        assert publisher.publish(unit(2), ahead=unit(3)).t == 2
+        assert announced(tmp_path / "db") == []
+
+
+def test_a_population_has_the_budget_that_it_was_declared_with(tmp_path: Path) -> None:
+    """Until a stream has joined it, that can still be changed."""
+    people, half = ps.Epsilon(1), ps.Epsilon("0.5")
+    with ps.Store(tmp_path / "db") as store:
+        with pytest.raises(ps.BudgetExceeded, match='the population "p" is new here; say how much'):
+            store.population("p", None)
+        assert store.population("p", half) == half
+        assert store.population("p", people) == store.population("p", None) == people
+        opened(store, population="p", population_epsilon=1).close()
+        with pytest.raises(OtherStream, match='the population "p" has a budget of 1, which cannot change afterwards'):
+            store.population("p", half)
+        assert store.populations() == {"p": people}
+
+
+def test_to_commit_a_release_again_changes_nothing(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        pending = publisher.prepare(unit(1))
+        for _ in range(2):
+            store.commit([pending])
+        assert [release.t for release in publisher.releases()] == [1]
+
+
+def test_who_has_published_nothing_is_not_in_the_head(tmp_path: Path) -> None:
+    """So the stream can still be begun differently."""
+    with ps.Store(tmp_path / "db") as store:
+        opened(store).close()
+        assert store.known_head(store.account("s")) is None
+
+
+def test_the_first_unit_is_announced_after_the_beginning_of_its_stream(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        pending = publisher.prepare(ps.Snapshot(1, [1, 2], label="monday"))
+        intent = store.intent(pending.account)
+        assert intent is not None
+        assert (intent.t, intent.label, intent.most, intent.after) == (1, "monday", LAW.epsilon, pending.account.link)
+        store.commit([pending])
+        assert store.intent(pending.account) is None
+        publisher.prepare(unit(2))
+        assert announced(tmp_path / "db") == [2]
+
+
+def test_once_a_release_is_stored_its_unit_is_no_longer_announced(tmp_path: Path) -> None:
+    with ps.Store(tmp_path / "db") as store, opened(store) as publisher:
+        pending = publisher.prepare(unit(1))
+        assert pending.account.announced == 1
+        store.commit([pending])
+        assert (pending.account.t, pending.account.headed, pending.account.announced) == (1, 1, 0)
+        ahead = publisher.prepare(unit(2), ahead=unit(3))
+        store.commit([ahead])
+        assert (pending.account.t, pending.account.announced) == (2, 3)
+
+
+@pytest.mark.parametrize("bins", [("a", ""), ("a", " "), ("a", "b\x00"), ("a", "b\nc")])
+def test_a_bin_without_a_printable_name_is_refused(tmp_path: Path, bins: tuple[str, ...]) -> None:
+    with ps.Store(tmp_path / "db") as store, pytest.raises(ps.BadInput, match="bins are named by printable text"):
+        opened(store, bins=bins)
+
+
+@pytest.mark.parametrize("bins", [(), ("a", "a")])
+def test_every_bin_has_a_name_of_its_own(tmp_path: Path, bins: tuple[str, ...]) -> None:
+    with ps.Store(tmp_path / "db") as store, pytest.raises(ps.BadInput, match="every bin needs a name of its own"):
+        opened(store, bins=bins)
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:

@@ -298,6 +298,13 @@ def test_a_volley_is_of_a_single_count() -> None:
         Curator(WEvent(epsilon=1, w=3), 2).volley()
 
 
+def test_without_a_plan_there_is_no_noise() -> None:
+    bench = Bench(plan=None)
+    assert (bench.volley.noise_sd, bench.volley.left, bench.volley.running) == (0.0, 0, False)
+    bench.volley.renew(PLAN)
+    assert bench.volley.noise_sd == bench.volley.buys(PLAN) > 0
+
+
 def test_a_volley_is_made_before_the_first_unit() -> None:
     bench = Bench()
     bench.unit()

@@ -86,7 +86,7 @@ def _heard(work: Callable[[J], R], job: J) -> R:
 def _pool(workers: int, prepare: Callable[..., None] | None, told: tuple[Any, ...]) -> Iterator[ProcessPoolExecutor]:
     # Not forked: a progress bar is a thread.
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin, (prepare, told))
-    with _one_thread_each():
+    with one_thread_each():
         try:
             yield pool
         finally:
@@ -94,7 +94,7 @@ def _pool(workers: int, prepare: Callable[..., None] | None, told: tuple[Any, ..
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
+def one_thread_each() -> Iterator[None]:
     """Whoever is started meanwhile does linear algebra in one thread: there is a process for every core already.
 
     Else they wait for each other's cores where there are hundreds of bins. Who has said how many there are to be is
@@ -111,12 +111,13 @@ def _one_thread_each() -> Iterator[None]:
 
 def _begin(prepare: Callable[..., None] | None, told: tuple[Any, ...]) -> None:
     """A process begins: it ends with whoever has begun it, even if that is killed."""
-    threading.Thread(target=_outlive_nobody, daemon=True).start()
+    threading.Thread(target=outlive_nobody, daemon=True).start()
     if prepare is not None:
         prepare(*told)
 
 
-def _outlive_nobody() -> None:
+def outlive_nobody() -> None:
+    """End with the process that has begun this one."""
     parent = parent_process()
     if parent is not None:
         parent.join()
