@@ -14,6 +14,7 @@ from penstock.errors import StoreDamaged, StoreError, StoreRolledBack
 from penstock.store import Account, Archive
 from penstock.store.archive import READ_AT_ONCE
 from penstock.store.files import Head, name_mark
+from penstock.store.soundness import recheck
 
 LAW, BINS = ps.WEvent(epsilon=1, w=4), ("a", "b")
 
@@ -115,11 +116,11 @@ def test_a_restart_reads_more_than_a_few_records_again(path: Path) -> None:
         for t in range(1, 41):
             publisher.publish(ps.Snapshot(t, [t] * 500))
     with Archive(path) as archive:
-        archive.recheck(archive.account("s"))
+        recheck(archive, archive.account("s"))
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("UPDATE releases SET body = x'00' WHERE t = 1")
         with pytest.raises(StoreDamaged, match="is damaged"):
-            archive.recheck(archive.account("s"))
+            recheck(archive, archive.account("s"))
 
 
 def test_a_head_that_gives_its_place_to_another_stream_is_refused(path: Path) -> None:

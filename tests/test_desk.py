@@ -4,11 +4,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 
 from penstock.curator import Curator
-from penstock.desk import Question, live, read_only, scale_of, sd_of
+from penstock.desk import Question, live, scale_of, sd_of
 from penstock.epsilon import NANO, Epsilon
 from penstock.errors import BadInput
 from penstock.models import PrivacyModel, WEvent
@@ -182,19 +181,12 @@ def test_noise_follows_from_the_charge_up_to_what_64_bits_hold() -> None:
         scale_of(1, 0)
 
 
-def test_a_view_to_look_at_cannot_be_written_to() -> None:
-    held = np.arange(3)
-    view = read_only(held)
-    with pytest.raises(ValueError, match="read-only"):
-        view[0] = 5
-    held[0] = 7
-    assert view.tolist() == [7, 1, 2]
-
-
 @pytest.mark.parametrize("ask", [lambda c, s, e: c.ask(s, Counts(), e), lambda c, s, e: c.purse(s, e)])
 def test_a_budget_is_an_epsilon_above_nothing(ask: Callable[..., Any]) -> None:
     asked = Asked()
-    with pytest.raises(BadInput, match=r"a budget is an Epsilon; write Epsilon\('0\.5'\)"):
+    with pytest.raises(
+        BadInput, match=r"a budget is an Epsilon; write Epsilon\(\.\.\.\)"
+    ):
         ask(asked.curator, asked.snapshot, 0.5)
     with pytest.raises(BadInput, match="a question costs at least one nano-epsilon"):
         ask(asked.curator, asked.snapshot, Epsilon(0))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -47,6 +47,12 @@ class Bench:
         self.curator = Curator(model, 3, noise=self.noise, journal=self.journal.append)
         self.pool: Pool = self.curator.pool(reads)
         self.t = 0
+
+    def resumed(self, public: dict[str, Any], sealed: dict[str, Any]) -> Self:
+        """Go on after the first unit, from a saved state."""
+        self.curator.load(public, sealed)
+        self.t = 1
+        return self
 
     def unit(self, *counts: int) -> Snapshot:
         self.t += 1
@@ -213,18 +219,18 @@ def test_the_largest_sum_is_read_as_it_is() -> None:
     """As many members as there can be, each as large as it can be."""
     bench = Bench()
     bench.absorb((1, 1, 1), 0.2)
-    public, sealed = bench.pool.save()
-    sealed["sums"][:] = LARGEST_SIZE * LARGEST_MEMBER
-    bench.pool.load(public, sealed)
+    public, sealed = bench.curator.save()
+    sealed["handles"][0]["sums"][:] = LARGEST_SIZE * LARGEST_MEMBER
+    bench = Bench().resumed(public, sealed)
     assert bench.pool.purse()(Epsilon(0.1)).tolist() == [LARGEST_SIZE * LARGEST_MEMBER] * 3
 
 
 def test_a_full_pool_takes_nothing_in() -> None:
     bench = Bench()
     bench.absorb((1, 1, 1), 0.2)
-    public, sealed = bench.pool.save()
-    public["size"][1] = LARGEST_SIZE
-    bench.pool.load(public, sealed)
+    public, sealed = bench.curator.save()
+    public["handles"][0]["size"][1] = LARGEST_SIZE
+    bench = Bench().resumed(public, sealed)
     snapshot = bench.unit(1, 1, 1)
     with pytest.raises(BadInput, match=f"a pool holds {LARGEST_SIZE} time units at most"):
         bench.pool.absorb(snapshot, Epsilon(0.2))

@@ -132,12 +132,14 @@ def test_a_population_has_the_budget_that_it_was_declared_with(tmp_path: Path) -
     people, half = ps.Epsilon(1), ps.Epsilon("0.5")
     with ps.Store(tmp_path / "db") as store:
         with pytest.raises(ps.BudgetExceeded, match='the population "p" is new here; say how much'):
-            store.population("p", None)
-        assert store.population("p", half) == half
-        assert store.population("p", people) == store.population("p", None) == people
+            store.budget("p", None)
+        assert store.budget("p", half) == half
+        assert store.budget("p", people) == people
+        assert store.populations() == {}
         opened(store, population="p", population_epsilon=1).close()
+        assert store.budget("p", people) == store.budget("p", None) == people
         with pytest.raises(OtherStream, match='the population "p" has a budget of 1, which cannot change afterwards'):
-            store.population("p", half)
+            store.budget("p", half)
         assert store.populations() == {"p": people}
 
 
