@@ -184,9 +184,7 @@ def test_noise_follows_from_the_charge_up_to_what_64_bits_hold() -> None:
 @pytest.mark.parametrize("ask", [lambda c, s, e: c.ask(s, Counts(), e), lambda c, s, e: c.purse(s, e)])
 def test_a_budget_is_an_epsilon_above_nothing(ask: Callable[..., Any]) -> None:
     asked = Asked()
-    with pytest.raises(
-        BadInput, match=r"a budget is an Epsilon; write Epsilon\(\.\.\.\)"
-    ):
+    with pytest.raises(BadInput, match=r"a budget is an Epsilon; write Epsilon\(\.\.\.\)"):
         ask(asked.curator, asked.snapshot, 0.5)
     with pytest.raises(BadInput, match="a question costs at least one nano-epsilon"):
         ask(asked.curator, asked.snapshot, Epsilon(0))
