@@ -221,6 +221,11 @@ class Curator:
         """The ledger, for whoever supervises the stream. Mechanisms do not touch it."""
         return self._ledger
 
+    @property
+    def handles(self) -> tuple[Handle, ...]:
+        """The segments, volleys, pools and groupers that were made, in order, for whoever supervises the stream."""
+        return tuple(self._handles)
+
     def begin_unit(self, snapshot: Snapshot) -> None:
         """Turn to the next time unit; refused if it is not the next one, or has other bins."""
         self._desk.begin_unit(snapshot)

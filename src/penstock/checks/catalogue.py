@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from penstock.checks import behaviour, budget, neighbours, replay, restart
+from penstock.checks import behaviour, budget, coverage, lost, neighbours, replay, restart
 from penstock.checks.subject import Subject
 
 Check = Callable[[Subject], None]
@@ -29,5 +29,7 @@ CHECKS: dict[str, Check] = {
         neighbours.no_answer_moves_further,
         restart.resumes_exactly,
         restart.resumes_soundly,
+        lost.lost_steps_are_paid,
+        coverage.asks_every_verb,
     )
 }
