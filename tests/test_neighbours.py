@@ -184,8 +184,8 @@ def test_every_mechanism_holds_on_any_neighbours(mechanism: type[Mechanism], kin
     @given(pairs(kind), st.integers(0, 9))
     def holds(pair: Pair, seed: int) -> None:
         subject, other = Subject(mechanism, pair.model), Stream(pair.other, presence=pair.one.presence)
-        replay(subject, record(subject, pair.one, seed), other)
-        replay(subject, record(subject, other, seed), pair.one)
+        replay(subject, record(subject, pair.one, ps.SimulationNoise(seed)), other)
+        replay(subject, record(subject, other, ps.SimulationNoise(seed)), pair.one)
         weigh(subject, pair.one, [pair.other], seed)
         weigh(subject, other, [pair.one.counts], seed)
 

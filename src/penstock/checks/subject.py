@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,10 +68,15 @@ class Subject:
         except Exception as fault:
             raise CheckFailed(f"{self} failed to begin, with {type(fault).__name__}: {fault}.") from fault
 
-    def run(self, stream: Stream, noise: Noise, **options: Any) -> list[Release]:
-        """All releases of a stream."""
+    def run(
+        self, stream: Stream, noise: Noise, *, missing: Container[int] = frozenset(), **options: Any
+    ) -> list[Release]:
+        """All releases of a stream, of which some units are ``missing`` and passed over."""
         mechanism = self.start(noise, bins=stream.bins, **options)
-        return [self.step(mechanism, snapshot) for snapshot in stream]
+        return [
+            mechanism.pass_over(snapshot) if snapshot.t in missing else self.step(mechanism, snapshot)
+            for snapshot in stream
+        ]
 
     def step(self, mechanism: Mechanism, snapshot: Any) -> Release:
         """One step, any failure of which is the mechanism's fault."""
