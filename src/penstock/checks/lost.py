@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.charges import Fact, Point, Span, recount
+from penstock.charges import Fact, cost, recount
 from penstock.checks.shadow import Shadow
 from penstock.checks.subject import Subject
 from penstock.epsilon import Epsilon
@@ -76,11 +76,11 @@ class Losing:
             if phase == 0:
                 del self.journal[booked:]  # it was never stored
                 mechanism = self.succeeded(before, snapshot, most)
-                yield snapshot.t, self.shadow.learnt(snapshot.t), sum(map(_nano, self.journal[booked:]))
+                yield snapshot.t, self.shadow.learnt(snapshot.t), sum(map(cost, self.journal[booked:]))
 
     def started(self) -> Mechanism:
         """A fresh mechanism before the same shadow."""
-        options = {"bins": self.stream.bins, "journal": self.journal.append, "answers": self.answers}
+        options: dict[str, Any] = {"bins": self.stream.bins, "journal": self.journal.append, "answers": self.answers}
         return self.subject.start(self.shadow, **options)
 
     def succeeded(self, before: State, snapshot: Snapshot, most: Epsilon) -> Mechanism:
@@ -96,11 +96,3 @@ class Losing:
         """A snapshot of the same unit that holds nothing."""
         present = () if isinstance(self.subject.model, MContext) else None
         return Snapshot(snapshot.t, np.zeros(snapshot.bins, np.int64), present)
-
-
-def _nano(fact: Fact) -> int:
-    """What a fact charges, in nano-epsilon: a point, or a span when it opens."""
-    match fact:
-        case Point(_, e, _) | Span(_, None, e, _, _):
-            return e.nano
-    return 0

@@ -55,7 +55,10 @@ def _counting(subject: Subject, numbers: tuple[int, ...]) -> Iterator[Stream]:
     rng = np.random.default_rng(1)
     for number in numbers:
         if number < LARGEST_COUNT:
-            rows = [[number] + [0] * (BINS - 1), *([count] * BINS for count in (number, max(number - 1, 0), number + 1))]
+            rows = [
+                [number] + [0] * (BINS - 1),
+                *([count] * BINS for count in (number, max(number - 1, 0), number + 1)),
+            ]
             several = np.array(rows[: subject.steps()])
             yield subject.stream(several, rng)
             yield subject.stream(several[:, :1], rng)

@@ -14,8 +14,9 @@ from penstock.laws import model_of
 from penstock.models import MContext, PrivacyModel
 from penstock.store.archive import Archive
 from penstock.store.faults import plainly
-from penstock.store.record import Entry, Source, unpack
-from penstock.types import Cause, Kind
+from penstock.store.owed import UNSEEN, Owed
+from penstock.store.record import Entry, unpack
+from penstock.types import Kind
 
 
 @dataclass
@@ -39,11 +40,12 @@ def verify(archive: Archive, name: str, progress: Callable[[int], None] = lambda
     archive.intent(account)
     model = model_of(archive.streams()[name]["model"])
     found, facts = Verified(name, model), list[Fact]()
-    source: Source | None = None
+    source, owed = None, Owed(name, model)
     for record in archive.records(account):
         entry = unpack(record.body)
         source = entry.whole(source)
         _count(found, entry)
+        owed.follow(entry)
         facts += entry.facts
         progress(record.t)
     if not isinstance(model, MContext):  # who was present is sealed
@@ -57,7 +59,7 @@ def _count(found: Verified, entry: Entry) -> None:
     found.units += 1
     found.charges += len(booked)
     found.fresh += bool(np.any(entry.kind != Kind.REPUBLISHED))
-    found.lost += entry.cause in (Cause.LOST, Cause.FAILED, Cause.ADOPTED)
+    found.lost += entry.cause in UNSEEN
     spent = Epsilon.of_nano(sum(fact.e.nano for fact in booked))
     if spent != entry.charged or found.charges != entry.sequence:
         raise StoreDamaged(f'the stream "{found.stream}" does not add up at t={entry.t}; restore the latest backup.')

@@ -20,7 +20,8 @@ class NarrowNoise(SecureNoise):
             reach = sum(self._geometric(scale, size).tolist())
             places = self._below([2 * (reach + i) for i in range(1, size + 1)])
             if max(places) <= 2 * reach:
-                return np.array(places, np.int64) - reach
+                drawn: Ints = np.array(places, np.int64) - reach
+                return drawn
 
 
 @dataclass(kw_only=True)
