@@ -142,15 +142,14 @@ def farthest(model: PrivacyModel, counts: Ints, units: list[int], bins: list[int
     """All records of one person differ in each of these units, in ``bins`` in turn.
 
     ``way`` 1 adds them, -1 takes them away, and 0 first adds and in the end takes away; where they are replaced, they
-    move from the next bin or to it; a single bin gains or loses them, unless presence bounds what it can hold. Where
-    there is no room for that, or nothing to take, it is the other way round.
+    move from the next bin or to it. Where there is no room for that, or nothing to take, it is the other way round.
     """
     changed = counts.copy()
     for place, t in enumerate(units):
         into = bins[t % len(bins)]
         change = np.zeros(counts.shape[1], np.int64)
         change[into] += model.per_unit
-        if model.neighbours == "replace" and (len(change) > 1 or isinstance(model, MContext)):
+        if model.neighbours == "replace":
             change[(into + 1) % len(change)] -= model.per_unit
         if way < 0 or (way == 0 and place == len(units) - 1):
             change = -change
