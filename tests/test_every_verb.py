@@ -62,7 +62,7 @@ def test_the_verbs_of_a_handle_are_read_from_its_code(part: type, verbs: dict[st
 
 def test_every_verb_belongs_to_a_method_of_some_part() -> None:
     parts = (Curator, Segment, Volley, Pool, Grouper)
-    assert VERBS == {verb for part in parts for verbs in verbs_by_method(part).values() for verb in verbs}
+    assert {verb for part in parts for verbs in verbs_by_method(part).values() for verb in verbs} == VERBS
     assert verbs_by_method(PermissiveCurator)["purse"] == {"ask"}
 
 
