@@ -1,4 +1,4 @@
-"""A mechanism that asks everything, for other amounts at every unit, keeps all promises: the verbs are sound together."""
+"""A mechanism that asks everything, for other amounts at every unit, keeps all promises."""
 
 import numpy as np
 import pytest
