@@ -79,7 +79,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_the_readme_names_every_mechanism_and_counts_the_checks() -> None:
     for mechanism in ps.mechanisms().values():
         assert f"`{mechanism.__name__}`" in README
-    assert len(CHECKS) == 17
+    assert len(CHECKS) == 21
     assert "passes twenty-one checks" in README
 
 
