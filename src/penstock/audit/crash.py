@@ -49,9 +49,9 @@ POINTS = (*BEFORE_COMMIT, "commit", "head", "emit", *FAULTS)
 ANYWHERE = "anywhere"
 BINS = tuple(f"bin {i}" for i in range(12))
 # Units that counts rest: long enough for a sparse vector to be asked.
-RESTING_UNITS = 40
-# The shortest window in which auto may watch over a stream at rest.
-WINDOW = 16
+RESTING_UNITS = 60
+# Units; in shorter windows auto hardly ever watches over a stream at rest.
+WINDOW = 24
 # Windows that are published without a crash, until every handle was asked.
 MOST_WINDOWS = 30
 LONGEST_LIFE = 0.08  # seconds until a process that is killed anywhere is killed

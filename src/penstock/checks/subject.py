@@ -101,8 +101,13 @@ class Subject:
         """As many time units as ``steps``, or enough to settle where windows are short."""
         return self.steps() if self.model.horizon_bound else max(self.steps(), SETTLING_UNITS)
 
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many bins its streams have; a mechanism that is told the shape of its domain takes no others."""
+        return (BINS, 1) if self.make().shape is None else (BINS,)
+
     def streams(self, seed: int = 1) -> Iterator[Stream]:
-        """Streams that provoke: calm, restless, jumping, empty, huge, and one of a single bin."""
+        """Streams that provoke: calm, restless, jumping, empty, huge, and one of a single bin where that fits."""
         rng = np.random.default_rng(seed)
         steps, settling = self.steps(), np.arange(self.settling_steps())[:, np.newaxis]
         yield self.stream(np.full((len(settling), BINS), CALM_COUNT), rng)
@@ -110,7 +115,8 @@ class Subject:
         yield self.stream(np.full((steps, BINS), CALM_COUNT) + JUMP * (np.arange(steps) // 4 % 2)[:, np.newaxis], rng)
         yield self.stream(np.zeros((steps, BINS), np.int64), rng)
         yield self.stream(rng.integers(2**52, 2**53, (steps, BINS)), rng)
-        yield self.stream(CALM_COUNT + JUMP * (settling // CALM_UNITS % 2), rng)
+        if 1 in self.widths:
+            yield self.stream(CALM_COUNT + JUMP * (settling // CALM_UNITS % 2), rng)
 
     def stream(self, counts: Ints, rng: np.random.Generator) -> Stream:
         """The counts as a stream; where the model needs it with random presence, and as those present can have them."""

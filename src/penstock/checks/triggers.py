@@ -59,9 +59,7 @@ def _counting(subject: Subject, numbers: tuple[int, ...]) -> Iterator[Stream]:
                 [number] + [0] * (BINS - 1),
                 *([count] * BINS for count in (number, max(number - 1, 0), number + 1)),
             ]
-            several = np.array(rows[: subject.steps()])
-            yield subject.stream(several, rng)
-            yield subject.stream(several[:, :1], rng)
+            yield from (subject.stream(np.array(rows)[: subject.steps(), :bins], rng) for bins in subject.widths)
 
 
 def _lasting(subject: Subject, numbers: tuple[int, ...]) -> Iterator[Stream]:
@@ -69,8 +67,7 @@ def _lasting(subject: Subject, numbers: tuple[int, ...]) -> Iterator[Stream]:
     rng = np.random.default_rng(2)
     last = max(_visited(numbers, subject.model.window if subject.model.horizon_bound else LATEST_UNIT))
     counts: Ints = rng.integers(1, 1000, (last, BINS))
-    yield subject.stream(counts, rng)
-    yield subject.stream(counts[:, :1], rng)
+    yield from (subject.stream(counts[:, :bins], rng) for bins in subject.widths)
 
 
 def _visited(numbers: tuple[int, ...], last: int) -> frozenset[int]:
