@@ -57,6 +57,7 @@ def test_a_reach_of_one_variable_too_few_is_told_from_a_whole_one(size: int) -> 
 
 
 def test_coins_and_chance() -> None:
-    assert coin_width(0.2) == Width(0.2, pytest.approx(0.4))
+    assert coin_width(0.2).mean == 0.2
+    assert coin_width(0.2).deviation == pytest.approx(0.4)
     assert Width(1.0, 0.0).fits(np.ones(9))
     assert not Width(1.0, 0.1).fits(np.full(100, 1.07))

@@ -111,4 +111,4 @@ def test_what_a_refused_step_was_told_stands_in_its_record(tmp_path: Path) -> No
     with Archive(tmp_path / "db") as archive:
         records = [unpack(record.body) for record in archive.records(archive.account("people"))]
     assert [entry.cause for entry in records] == [Cause.DECIDED, Cause.REFUSED]
-    assert records[1].answers == [(BOOKED, (W.epsilon / 3).nano)]
+    assert records[1].answers == [(BOOKED, (Epsilon(1) / 3).nano)]

@@ -27,7 +27,7 @@ UNITS = 30
 
 
 class Died(BaseException):
-    """The process is gone; nobody catches it."""
+    """The process is gone; no handler catches it."""
 
 
 def stumbling(kind: type[Mechanism]) -> type[Mechanism]:

@@ -55,32 +55,31 @@ def asks_every_verb(subject: Subject) -> None:
         tried = replace(subject, parameters=way)
         for seed, stream in enumerate(tried.streams()):
             _listen(tried, stream, seed, heard[stream.bins])
-    asked = set[str]().union(*(told.asked for told in heard.values()))
-    for bins, told in heard.items():
-        contrary = told.asked & told.unasked
+    asked = set[str]().union(*(seen.asked for seen in heard.values()))
+    for bins, seen in heard.items():
+        contrary = seen.asked & seen.unasked
         subject.require(not contrary, f"what it declares unasked is not asked ({_listed(contrary)})")
-        _require_seen(subject, told.askable - told.unasked - asked, "")
-        _require_seen(subject, told.unused, f" of {bins} bin{'s' if bins > 1 else ''}")
+        _require_seen(subject, seen.askable - seen.unasked - asked, "")
+        _require_seen(subject, seen.unused, f" of {bins} bin{'s' if bins > 1 else ''}")
 
 
 def subjects(mechanism: type[Mechanism], parameters: Mapping[str, Any] | None = None) -> list[Subject]:
     """What there is to check of a mechanism: each variant of it, under small models of every kind it claims."""
     models = [model for law in mechanism.proven_for for model in example_models(law)]
-    told = parameters or {}
     ways = [(model, way) for model in models for way in ({}, *variants(mechanism, model))]
-    return [Subject(mechanism, model, parameters={**told, **way}) for model, way in ways]
+    return [Subject(mechanism, model, parameters={**(parameters or {}), **way}) for model, way in ways]
 
 
 def variants(mechanism: type[Mechanism], model: PrivacyModel) -> Sequence[dict[str, Any]]:
     """Parameters with which a mechanism asks what it does not ask by default, if it says so: ``variants(model)``."""
-    told = getattr(mechanism, "variants", None)
-    return told(model) if told else ()
+    stated = getattr(mechanism, "variants", None)
+    return stated(model) if stated else ()
 
 
 def unasked(mechanism: Mechanism) -> Set[str]:
     """The verbs that a mechanism, once begun, says it never asks under its model: its property ``unasked``."""
-    told: Set[str] = getattr(mechanism, "unasked", frozenset())
-    return told
+    stated: Set[str] = getattr(mechanism, "unasked", frozenset())
+    return stated
 
 
 def _require_seen(subject: Subject, never: set[str], where: str) -> None:

@@ -114,7 +114,7 @@ def laplace_width(scale: Fraction) -> Width:
 
 
 def cube_width(scale: Fraction, size: int) -> Width:
-    """Of the largest of so many numbers that share a reach: (2 m + 1)^size - (2 m - 1)^size places lie m far out."""
+    """Of the largest of ``size`` numbers that share a reach: (2 m + 1)^size - (2 m - 1)^size places lie m far out."""
     if scale >= FINE:
         return Width(size * float(scale), math.sqrt(size) * float(scale))
     far = np.arange(1, math.ceil((size + CHANCE * CHANCE) * float(scale)) + 2, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Steps whose end nobody saw: what they have told is paid for, and what was sealed is given up."""
+"""Steps that are cut short after their draws: their answers are paid for, and what was sealed is given up."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ UNITS_BEFORE_MISSING = 7
 
 
 def lost_steps_are_paid(subject: Subject) -> None:
-    """A step that dies after its draws is charged by its successor, and no protected set is hurt by what it told."""
+    """A step that dies after its draws is charged by its successor, and no protected set is hurt by its answers."""
     for seed, stream in enumerate(subject.streams()):
         shadow = Shadow(SimulationNoise(seed), subject.model, stream.bins)
         run = Losing(subject, shadow, stream, shadow.answer)
-        for t, told, paid in run.losses():
-            nobody = stream.presence is not None and not stream.presence[t - 1]  # whom it could be told of
-            subject.require(nobody or told <= paid, f"what a lost step has told at t={t} is paid for by its successor")
+        for t, learnt, paid in run.losses():
+            empty = stream.presence is not None and not stream.presence[t - 1]  # an answer then concerns no user
+            subject.require(empty or learnt <= paid, f"what a lost step reveals at t={t} is paid for by its successor")
         presence, limit = stream.presence, subject.model.epsilon
         learnt = recount(shadow.facts(), subject.model, presence)
         subject.require(learnt <= limit, f"with lost steps the fullest set stays within {limit}, but learns {learnt}")
@@ -59,7 +59,7 @@ class Losing:
     key: bytes = field(default_factory=new_key)
 
     def losses(self) -> Iterator[tuple[int, int, int]]:
-        """Publish the whole stream. Each lost unit with what it has told, and what was paid for it, in nano-epsilon."""
+        """Publish the whole stream. Each lost unit with what it reveals, and what was paid for it, in nano-epsilon."""
         mechanism, window = self.started(), self.subject.model.window
         for snapshot in self.stream:
             phase = (snapshot.t - FIRST_LOST) % (window + UNITS_AT_WORK)
@@ -70,7 +70,7 @@ class Losing:
             most = mechanism.curator.ledger.remaining_next()
             try:
                 mechanism.step(snapshot)
-            except BudgetExceeded:  # what was told before the refusal counts
+            except BudgetExceeded:  # answers before the refusal count
                 most, phase = Epsilon.of_nano(mechanism.curator.ledger.charged), 0
             except PenstockError as fault:
                 raise CheckFailed(f"{self.subject} failed at t={snapshot.t}: {fault}") from fault

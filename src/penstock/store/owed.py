@@ -1,7 +1,7 @@
-"""What units must have booked whose step nobody saw the end of: whatever they may have drawn is paid for.
+"""What units must have booked whose step was cut short: all that it may have drawn is paid for.
 
 A step that was lost, or has failed, may have drawn all that its unit could still afford, so after it the windows that
-end there are full. A step that was refused has drawn what it was told before that, and its record says what that cost.
+end there are full. A step that was refused has got the answers before that, and its record says what they cost.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Owed:
         if entry.cause is Cause.REFUSED:
             self._require(entry, _lost(entry) == sum(nano for verb, nano in entry.answers if verb == BOOKED))
         elif entry.cause in UNSEEN and isinstance(self._model, MContext):
-            # whoever was present is sealed; of a lost unit nobody is known to have been, so that all of epsilon is due
+            # who was present is sealed; a lost unit is taken to have cost everybody all of epsilon
             self._require(entry, entry.cause is Cause.FAILED or _lost(entry) == self._limit)
         elif entry.cause in UNSEEN and entry.t > self._full_until:
             self._require(entry, self._paid() >= self._limit)
@@ -59,5 +59,5 @@ class Owed:
 
 
 def _lost(entry: Entry) -> int:
-    """What a unit has booked for a step that nobody saw the end of, in nano-epsilon."""
+    """What a unit has booked for a step that was cut short, in nano-epsilon."""
     return sum(fact.e.nano for fact in entry.facts if isinstance(fact, Point) and fact.envelope == LOST)

@@ -11,7 +11,7 @@ from penstock.ledger import Ledger
 
 
 class ForgetfulLedger(Ledger):
-    """What nobody saw has not happened."""
+    """Books nothing for a lost step."""
 
     def lose(self, most: Epsilon) -> None:
         """Nothing is booked."""
@@ -25,7 +25,7 @@ class ForgetfulCurator(Curator):
 
 @dataclass(kw_only=True)
 class ForgottenLoss(Planted):
-    """Found by pricing what the lost step had told."""
+    """Found by pricing the answers of the lost step."""
 
     caught_by: ClassVar = "lost_steps_are_paid"
     saying: ClassVar = "paid for by its successor"

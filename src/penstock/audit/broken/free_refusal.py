@@ -1,4 +1,4 @@
-"""A publisher for whom a refused step costs nothing, whatever it was told before it was refused."""
+"""A publisher for whom a refused step costs nothing, however many answers it had before."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,7 +25,7 @@ class ForgivingPublisher(Publisher):
 
 @dataclass(kw_only=True)
 class FreeRefusal(Planted):
-    """Found in what is stored: the record says that more was told than was booked."""
+    """Found in what is stored: the record says that its answers cost more than was booked."""
 
     caught_by: ClassVar = "verify"
     saying: ClassVar = r"has not booked what its step at t=23 may have cost \(refused\)"

@@ -17,7 +17,7 @@ FIRST_WATCHED = 10**9
 
 @dataclass(kw_only=True)
 class IdleWatch(Planted):
-    """Found because its code compares, and nobody has seen it do so."""
+    """Found because its code compares, and no stream of the checks makes it."""
 
     caught_by: ClassVar = "asks_every_verb"
     saying: ClassVar = "never seen to ask above"
