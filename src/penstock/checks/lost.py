@@ -33,9 +33,11 @@ def lost_steps_are_paid(subject: Subject) -> None:
     for seed, stream in enumerate(subject.streams()):
         shadow = Shadow(SimulationNoise(seed), subject.model, stream.bins)
         run = Losing(subject, shadow, stream, shadow.answer)
-        for t, learnt, paid in run.losses():
+        for t, revealed, paid in run.losses():
             empty = stream.presence is not None and not stream.presence[t - 1]  # an answer then concerns no user
-            subject.require(empty or learnt <= paid, f"what a lost step reveals at t={t} is paid for by its successor")
+            subject.require(
+                empty or revealed <= paid, f"what a lost step reveals at t={t} is paid for by its successor"
+            )
         presence, limit = stream.presence, subject.model.epsilon
         learnt = recount(shadow.facts(), subject.model, presence)
         subject.require(learnt <= limit, f"with lost steps the fullest set stays within {limit}, but learns {learnt}")
