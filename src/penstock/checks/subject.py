@@ -140,12 +140,7 @@ def example_models(kind: type[PrivacyModel]) -> list[PrivacyModel]:
     """Small models of a kind, whose windows end often and whose relations differ."""
     examples: dict[type[PrivacyModel], list[PrivacyModel]] = {
         EventLevel: [EventLevel(epsilon=1), EventLevel(epsilon="0.3", neighbours="replace", per_unit=2)],
-        WEvent: [
-            WEvent(epsilon=1, w=5),
-            WEvent(epsilon="0.7", w=13, neighbours="replace"),
-            WEvent(epsilon=2, w=1),
-            WEvent(epsilon=1, w=24),
-        ],
+        WEvent: [WEvent(epsilon=1, w=5), WEvent(epsilon="0.7", w=24, neighbours="replace"), WEvent(epsilon=2, w=1)],
         UserLevel: [UserLevel(epsilon=1, horizon=30), UserLevel(epsilon=3, horizon=7, per_unit=3)],
         MContext: [MContext(epsilon=1, m=4, per_unit=100), MContext(epsilon=1, m=1)],
         DeltaNeighbourhood: [DeltaNeighbourhood(epsilon=1, steps=6), DeltaNeighbourhood(epsilon="0.5", steps=24)],
