@@ -69,6 +69,11 @@ class DSFT(Mechanism):
         if self.decide_share is not None:
             within("decide_share", self.decide_share, 0, 1)
 
+    @property
+    def unasked(self) -> frozenset[str]:
+        """Where every unit can have its release, nothing is decided."""
+        return frozenset() if self.plan else frozenset({"above"})
+
     def begin(self) -> None:
         self.most = self.releases or self.usual_releases()
         decide = self.model.epsilon.share(self.share())

@@ -56,6 +56,11 @@ class SPAS(Mechanism):
         least = decide / (4 * self.model.window)  # no share of a segment with so many yeses is smaller
         self.require_spendable(least, (self.model.epsilon - decide) / self.model.window)
 
+    @property
+    def unasked(self) -> frozenset[str]:
+        """A horizon ends with the warm-up."""
+        return frozenset({"above"}) if self.model.horizon_bound else frozenset()
+
     def begin(self) -> None:
         self.decide_budget = self.model.epsilon.share(self.decide_share)
         self.publish_budget = self.model.epsilon - self.decide_budget
