@@ -68,7 +68,7 @@ class Session:
             self.mechanism.load(State(state.public, state.sealed), key, retire=False)
         except PenstockError:
             raise
-        except (LookupError, TypeError, ValueError) as fault:  # its parts are not those that were saved
+        except (AttributeError, LookupError, TypeError, ValueError) as fault:  # its parts are not those that were saved
             raise BadState(
                 f"this version of {type(self.mechanism).__name__} cannot take up what another one has saved at"
                 f" t={state.t}; go on with the version that the releases name."
