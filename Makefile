@@ -1,11 +1,11 @@
-# make demo . make test . make check . make bench . make leaderboard . make auto . make peers . make retroactive . make ranges . make neighbourhood . make crash . make audit . make counterexamples . make mutants: each makes the environment it needs.
+# make demo . make test . make check . make bench . make leaderboard . make auto . make peers . make papers . make retroactive . make ranges . make neighbourhood . make crash . make audit . make counterexamples . make mutants: each makes the environment it needs.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCE := pyproject.toml
 DATA   ?= $(PENSTOCK_DATA)
 
-.PHONY: help demo test check bench leaderboard auto peers retroactive ranges neighbourhood crash audit counterexamples mutants clean
+.PHONY: help demo test check bench leaderboard auto peers papers retroactive ranges neighbourhood crash audit counterexamples mutants clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -53,6 +53,9 @@ auto: $(VENV)/.demo ## what is asked of auto, measured on the streams in DATA=fo
 
 peers: $(VENV)/.demo ## compare errors with published ones on the streams in DATA=folder (or PENSTOCK_DATA), a few minutes
 	$(BIN)/penstock bench peers $(if $(DATA),--data "$(DATA)")
+
+papers: $(VENV)/.test ## does what two papers show of DSAT and SPAS hold by default? a few minutes; the census of DATA=folder
+	$(BIN)/python -m penstock.bench.papers --data "$(DATA)"
 
 retroactive: $(VENV)/.test ## compare RG with publishing always, on made-up streams and those in DATA=folder, a few minutes
 	$(BIN)/python -m penstock.bench.retroactive --data "$(DATA)"

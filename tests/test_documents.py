@@ -81,8 +81,8 @@ def test_links_lead_somewhere(path: Path) -> None:
 def test_the_readme_names_every_mechanism_and_counts_the_checks() -> None:
     for mechanism in ps.mechanisms().values():
         assert f"`{mechanism.__name__}`" in README
-    assert len(CHECKS) == 17
-    assert "passes seventeen checks" in README
+    assert len(CHECKS) == 21
+    assert "passes twenty-one checks" in README
 
 
 def test_decision_records_are_short_and_numbered() -> None:

@@ -72,12 +72,12 @@ def test_where_sums_are_judged_who_can_publish_sums_does() -> None:
 
 
 def test_parameters_follow_the_promise() -> None:
-    assert parameters_of("dsat", Promise("w-event", "1", 200)) == (("releases", 10),)
-    assert parameters_of("dsat", Promise("user-level", "1", 1000)) == ()  # ten, by itself
-    assert parameters_of("dsat", Promise("event-level", "1")) == ()
+    for name in ("dsat", "dsft", "spas"):  # as they are shipped
+        assert parameters_of(name, Promise("w-event", "1", 200)) == ()
+        assert parameters_of(name, Promise("user-level", "1", 1000)) == ()
+        assert parameters_of(name, Promise("event-level", "1")) == ()
     assert parameters_of("fixed", Promise("event-level", "1")) == (("every", 1),)
     assert parameters_of("fixed", Promise("w-event", "1", 200)) == ()
-    assert parameters_of("spas", Promise("w-event", "1", 200)) == ()
 
 
 # ---- the command -----------------------------------------------------------------------------------------------------

@@ -3,13 +3,12 @@
 import pytest
 
 import penstock as ps
-from penstock.checks import CHECKS, Subject, example_models
+from penstock.checks import CHECKS, Subject, subjects
 
 SUBJECTS = [
-    pytest.param(Subject(mechanism, model), id=f"{key}-{kind.__name__}-{number}")
+    pytest.param(subject, id=f"{key}-{type(subject.model).__name__}-{number}")
     for key, mechanism in ps.mechanisms().items()
-    for kind in mechanism.proven_for
-    for number, model in enumerate(example_models(kind))
+    for number, subject in enumerate(subjects(mechanism))
 ]
 
 

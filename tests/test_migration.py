@@ -1,14 +1,16 @@
 """A store that an earlier version wrote is brought up to date, and goes on."""
 
+import dataclasses
 import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import penstock as ps
-from penstock.errors import StoreDamaged, StoreError
+from penstock.errors import BadState, StoreDamaged, StoreError
 from penstock.store import Archive, schema
 from penstock.store.verify import verify, verify_file
 from penstock.streams import synthetic
@@ -128,3 +130,14 @@ def test_another_program_s_database_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="another program"):
         ps.Store(tmp_path / "other.db")
     assert not list(tmp_path.glob("*.key"))
+
+
+def test_a_state_of_other_parts_is_refused_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An earlier version kept the times of releases, for which this one has no place."""
+    usual, times = ps.DSAT._state_fields, SimpleNamespace(name="times", default=[], default_factory=dataclasses.MISSING)
+    with monkeypatch.context() as earlier, ps.Store(tmp_path / "db") as store:
+        earlier.setattr(ps.DSAT, "_state_fields", lambda self: [*usual(self), times])
+        with ps.Publisher(ps.DSAT(model=MODEL), store, "s", bins=BINS) as publisher:
+            list(publisher.run(synthetic("jumps", bins=3, steps=10, seed=2)))
+    with ps.Store(tmp_path / "db") as store, pytest.raises(BadState, match="cannot take up what another one has saved"):
+        ps.Publisher(ps.DSAT(model=MODEL), store, "s", bins=BINS)

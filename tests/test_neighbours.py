@@ -19,6 +19,7 @@ from penstock.epsilon import Epsilon
 from penstock.errors import CheckFailed
 from penstock.mechanisms.base import Mechanism
 from penstock.models import DeltaNeighbourhood, EventLevel, MContext, PrivacyModel, UserLevel, WEvent
+from penstock.noise import SimulationNoise
 from penstock.primitives.pool import Pool
 from penstock.queries import Counts, Distance, Query
 from penstock.streams import Stream
@@ -184,8 +185,8 @@ def test_every_mechanism_holds_on_any_neighbours(mechanism: type[Mechanism], kin
     @given(pairs(kind), st.integers(0, 9))
     def holds(pair: Pair, seed: int) -> None:
         subject, other = Subject(mechanism, pair.model), Stream(pair.other, presence=pair.one.presence)
-        replay(subject, record(subject, pair.one, seed), other)
-        replay(subject, record(subject, other, seed), pair.one)
+        replay(subject, record(subject, pair.one, SimulationNoise(seed)), other)
+        replay(subject, record(subject, other, SimulationNoise(seed)), pair.one)
         weigh(subject, pair.one, [pair.other], seed)
         weigh(subject, other, [pair.one.counts], seed)
 

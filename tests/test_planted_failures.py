@@ -5,6 +5,7 @@ Those that take an attack are left to the audit (test_mutants.py).
 
 import pytest
 
+from penstock.audit.finding import FINDERS
 from penstock.audit.planted import Planted, planted
 from penstock.checks import CHECKS
 from penstock.errors import CheckFailed
@@ -16,10 +17,10 @@ PLANTED = {name: failure for name, failure in planted().items() if failure.caugh
 def test_is_caught(name: str) -> None:
     failure = PLANTED[name]
     with pytest.raises(CheckFailed, match=failure.saying):
-        CHECKS[failure.caught_by](failure.subject())
+        FINDERS[failure.caught_by](failure)
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", FINDERS)
 def test_every_check_can_fail(check: str) -> None:
     assert any(failure.caught_by == check for failure in PLANTED.values())
 

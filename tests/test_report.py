@@ -59,8 +59,14 @@ def smaller(board: Board) -> Board:
     return replace(board, streams=streams, promises=promises, aimed=promises[:1] if board.aimed else ())
 
 
+def told(what: Scenario) -> Scenario:
+    """The same, but DSFT is told something that depends on the window."""
+    windowed = (what.mechanism, what.promise.law) == ("dsft", "w-event")
+    return what._replace(parameters=(("releases", what.promise.window // 20),)) if windowed else what
+
+
 def shown(board: Board, seeds: int = SEEDS) -> Shown:
-    scenarios = [what for what in board.scenarios(SOME) if (what.mechanism, what.stream) != MISSING]
+    scenarios = [told(what) for what in board.scenarios(SOME) if (what.mechanism, what.stream) != MISSING]
     return Shown(board, {what: {seed: outcome(what, seed) for seed in range(seeds)} for what in scenarios})
 
 

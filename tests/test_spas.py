@@ -41,6 +41,15 @@ def test_warm_up_publishes_every_so_many_units_from_the_publishing_budget() -> N
     assert all(not release.charged for release in releases if release.t not in (1, 5, 9))
 
 
+@pytest.mark.parametrize(
+    ("w", "looks"), [(1, 1), (2, 2), (5, 5), (8, 8), (12, 6), (20, 7), (30, 6), (52, 7), (120, 6), (240, 12)]
+)
+def test_the_warm_up_is_capped_by_the_window(w: int, looks: int) -> None:
+    """Six releases in a window or a few more, as in the paper's of 120; with one alone no movement is ever seen."""
+    calm = ps.streams.Stream(np.full((w, 1), 10**6))
+    assert len(fresh_times(published(calm, SPAS(model=ps.WEvent(epsilon=1, w=w))))) == looks
+
+
 def test_a_calm_stream_gets_few_releases_and_a_restless_one_many() -> None:
     calm = ps.streams.Stream(np.full((40 * W, 1), 500))
     restless = ps.streams.synthetic("spas_3", steps=40 * W, seed=1)
@@ -49,8 +58,11 @@ def test_a_calm_stream_gets_few_releases_and_a_restless_one_many() -> None:
 
 
 def test_the_direct_rule_uses_what_would_go_to_waste() -> None:
-    stream = ps.streams.synthetic("jumps", steps=60 * W, seed=1)
-    without, with_it = (published(stream, SPAS(model=MODEL, direct=on)) for on in (False, True))
+    streams = [ps.streams.synthetic("jumps", steps=60 * W, seed=seed) for seed in range(1, 6)]
+    without, with_it = (
+        [release for stream in streams for release in published(stream, SPAS(model=MODEL, direct=on))]
+        for on in (False, True)
+    )
     assert sum(r.charged.nano for r in without) < sum(r.charged.nano for r in with_it)
     assert len(fresh_times(without)) < len(fresh_times(with_it))
 

@@ -198,8 +198,9 @@ def test_dsat_stays_within_theorem_5_2() -> None:
     model = ps.UserLevel(epsilon=40, horizon=40)
     plan = SegmentPlan.whole_horizon(19, ps.Epsilon(2))
     for seed in range(runs):
-        mechanism: Any = made("DSAT", model, releases=20, total=1000, threshold=0.05, decide_share=0.05, gain=0.02)
-        rows = 500 + np.cumsum(np.random.default_rng(seed).integers(-8, 9, (10, 2)), axis=0)
+        told = {"releases": 20, "total": 1000, "threshold": 0.05, "decide_share": 0.05, "margin": 0, "gain": 5}
+        mechanism: Any = made("DSAT", model, **told)
+        rows = 500 + np.cumsum(np.random.default_rng(seed).integers(-16, 17, (10, 2)), axis=0)
         mechanism.start(ps.Curator(model, 2, noise=ps.SimulationNoise(seed)))
         releases = [mechanism.step(snapshot) for snapshot in ps.streams.Stream(rows)]
         if not releases[-1].is_new:

@@ -47,6 +47,14 @@ Charge = Point | Span
 Fact = Charge | Touch
 
 
+def cost(fact: Fact) -> int:
+    """What a fact charges when it is booked, in nano-epsilon: a point, or a span when it opens."""
+    match fact:
+        case Point(_, e, _) | Span(_, None, e, _, _):
+            return e.nano
+    return 0
+
+
 class Recount:
     """The fullest protected set, counted by brute force from bare facts that come one after another.
 

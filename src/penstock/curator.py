@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.answering import Answering
+from penstock.desk import Handle
 from penstock.door import Door
 from penstock.ledger import Ledger
 from penstock.types import Snapshot
@@ -26,6 +27,11 @@ class Curator(Answering):
     def ledger(self) -> Ledger:
         """The ledger, for whoever supervises the stream. Mechanisms do not touch it."""
         return self._ledger
+
+    @property
+    def handles(self) -> tuple[Handle, ...]:
+        """The segments, volleys, pools and groupers that were made, in order, for whoever supervises the stream."""
+        return tuple(self._handles)
 
     def begin_unit(self, snapshot: Snapshot) -> None:
         """Turn to the next time unit; refused if it is not the next one, or has other bins."""

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from penstock.charges import Fact
+from penstock.charges import Fact, cost
 from penstock.curator import Curator
 from penstock.desk import Answers, Question
 from penstock.epsilon import Epsilon
@@ -19,7 +19,7 @@ from penstock.mechanisms.base import Mechanism, State
 from penstock.models import MContext
 from penstock.noise import Noise
 from penstock.store import Entry, Saved, SavedState
-from penstock.store.record import Source
+from penstock.store.record import BOOKED, Source
 from penstock.transcript import Player, Recorder
 from penstock.types import Cause, Release, Snapshot
 
@@ -37,6 +37,7 @@ class Session:
         self._recorder = Recorder()
         self._answers: Answers = self._recorder
         self._saved_at = 0
+        self._refused: list[tuple[str, object]] = []  # what a refused step had booked for what it was told
         self._given_up: tuple[Fact, ...] | None = None  # the spans that ended, if secrets were lost between two units
         curator = Curator(template.model, bins, noise=noise, journal=self.facts.append, answers=self._answer)
         self.mechanism = replace(template).start(curator)
@@ -67,7 +68,7 @@ class Session:
             self.mechanism.load(State(state.public, state.sealed), key, retire=False)
         except PenstockError:
             raise
-        except (LookupError, TypeError, ValueError) as fault:  # its parts are not those that were saved
+        except (AttributeError, LookupError, TypeError, ValueError) as fault:  # its parts are not those that were saved
             raise BadState(
                 f"this version of {type(self.mechanism).__name__} cannot take up what another one has saved at"
                 f" t={state.t}; go on with the version that the releases name."
@@ -115,6 +116,15 @@ class Session:
         """A new page: but spans that ended between two units, because their secrets are lost, are put down on it."""
         self.facts[:] = self._given_up or ()
         self._recorder.tape.clear()
+        self._refused.clear()
+
+    def cost(self) -> int:
+        """What the charges of this unit add up to, by what was taken down of them, in nano-epsilon."""
+        return sum(cost(fact) for fact in self.facts)
+
+    def note_refused(self, nano: int) -> None:
+        """The step of this unit was refused a charge, after it was told something that had cost so much."""
+        self._refused.append((BOOKED, nano))
 
     def blank(self, t: int, label: str = "", present: Sequence[str] | None = None) -> Snapshot:
         """A snapshot of nothing, for steps that look at none; of nobody, unless told who was ``present``."""
@@ -123,8 +133,8 @@ class Session:
         return Snapshot(t, np.zeros(self.mechanism.curator.bins, np.int64), present, label)
 
     def answers(self) -> list[tuple[str, object]]:
-        """What the mechanism was told in this unit."""
-        return [(question.verb, answer) for question, answer in self._recorder.tape]
+        """What the mechanism was told in this unit, or what it had cost before a charge was refused."""
+        return [*self._refused, *((question.verb, answer) for question, answer in self._recorder.tape)]
 
     def due_state(self, cause: Cause, key: bytes) -> SavedState | None:
         """The state after this unit, if it has to be saved with it.

@@ -120,11 +120,15 @@ class Writer(Scribe):
         if not refused:
             log.warning("t=%d: the step failed (%s); its charge is spent.", snapshot.t, type(fault).__name__)
         booked, told = Epsilon.of_nano(self._session.ledger.charged), bool(self._session.answers())
+        cost = self._session.cost()
         self._resume()
         blank = self._session.blank(snapshot.t, snapshot.label, snapshot.present)  # the snapshot has been opened
         if not refused:
             return self._session.pass_over(blank, most), Cause.FAILED
-        return self._session.pass_over(blank, booked if told else None), Cause.REFUSED
+        release = self._session.pass_over(blank, booked if told else None)
+        if told:
+            self._session.note_refused(cost)  # so that whoever verifies the store can see what was due
+        return release, Cause.REFUSED
 
     def _intent(self, label: str, after: bytes) -> Intent:
         ledger = self._session.ledger

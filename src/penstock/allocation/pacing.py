@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.allocation.risk import WINDOWS, Objective, paces, risks
-from penstock.allocation.watch import Experience, alarms, in_time
+from penstock.allocation.watch import Experience, alarms, in_time, pays
 from penstock.primitives.dynamics import Dynamics, dynamics
 from penstock.primitives.season import PERIODS
 from penstock.primitives.trust import dominant, shares
@@ -117,6 +117,17 @@ class Pacing:
         self.errors, self.best, self.last = np.array(saved["errors"]), saved["best"], saved["last"]
         self.sharing = saved["sharing"]
         self.experience.load(saved["experience"])
+
+
+@lru_cache(maxsize=1024)
+def can_rest(window: int) -> bool:
+    """Whether releases can be so seldom in a window that a watch between them is worth its price.
+
+    >>> [window for window in range(1, 30) if can_rest(window)][0]
+    16
+    """
+    allowed = (pace for pace in paces(window).tolist() if pace >= min(LEAST, window))
+    return any(pays(pace, off_beat(-(-window // pace))) for pace in allowed)
 
 
 @lru_cache(maxsize=1024)

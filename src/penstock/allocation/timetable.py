@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penstock.allocation.pacing import Pacing
+from penstock.allocation.pacing import Pacing, can_rest
 from penstock.allocation.rations import Rations
 from penstock.allocation.risk import Objective
 from penstock.allocation.volleys import quietest, wider
@@ -96,6 +96,11 @@ class Timetable:
     def at_rest(self) -> bool:
         """Whether releases are so seldom that it pays to ask at every unit if something has happened."""
         return self._watching and self.settled and pays(self._pacing.best, self._pacing.every)
+
+    @property
+    def can_rest(self) -> bool:
+        """Whether releases can ever be so seldom that the watch is asked."""
+        return self._watching and can_rest(self._window)
 
     def age(self, t: int) -> int:
         """The number of unit ``t`` if the first that was measured is 1: earlier ones are not known here."""

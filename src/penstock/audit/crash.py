@@ -1,7 +1,9 @@
 """A storm of crashes: processes are killed at every point where it hurts, and anywhere else, and nothing may be lost.
 
 After every kill: whatever was stored before is stored still, byte for byte; the budget spent has not decreased; no time
-unit is missing or has two releases; what was written out is what is stored; the whole store verifies.
+unit is missing or has two releases; what was written out is what is stored; the whole store verifies, which recounts
+what steps owe that were lost, have failed or were refused. Some steps are made to fail, and to be refused, for that. In
+the end every segment, volley, pool and grouper that a mechanism has made was asked something.
 
     python -m penstock.audit.crash --kills 200
 """
@@ -14,7 +16,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,25 +28,39 @@ from rich.table import Table
 
 from penstock import catalogue
 from penstock.audit.malformed import ordeal
-from penstock.errors import CheckFailed
-from penstock.models import UserLevel, WEvent
+from penstock.checks.coverage import Heard, unasked
+from penstock.curator import Curator
+from penstock.errors import BudgetExceeded, CheckFailed
+from penstock.mechanisms.base import Mechanism
+from penstock.models import PrivacyModel, UserLevel, WEvent
 from penstock.publisher import Publisher
 from penstock.store import Archive, Store
 from penstock.store.account import Record
 from penstock.store.record import unpack
 from penstock.store.verify import verify, verify_file
 from penstock.streams import Calendar, write
-from penstock.types import Cause, Snapshot
+from penstock.types import Cause, Release, Snapshot
 
 BEFORE_COMMIT = ("intent", "draw", "state", "write")
-POINTS = (*BEFORE_COMMIT, "commit", "head", "emit")
+FAULTS: dict[str, Callable[[], Exception]] = {
+    "failure": lambda: RuntimeError("it fails."),
+    "refusal": lambda: BudgetExceeded("it asks for more than is left."),
+}
+POINTS = (*BEFORE_COMMIT, "commit", "head", "emit", *FAULTS)
 ANYWHERE = "anywhere"
 BINS = tuple(f"bin {i}" for i in range(12))
+# Units that counts rest: long enough for a sparse vector to be asked.
+RESTING_UNITS = 60
+# Units; in shorter windows auto hardly ever watches over a stream at rest.
+WINDOW = 24
+# Windows that are published without a crash, until every handle was asked.
+MOST_WINDOWS = 30
 LONGEST_LIFE = 0.08  # seconds until a process that is killed anywhere is killed
 MOST_REACHED = {"state": 2}  # a point is passed up to so many times before the kill; states are rare
-USUALLY = 20
+USUALLY = 2 * WINDOW  # a window that starves after a loss, and one that does not
+SUFFERED = (Cause.LOST, Cause.FAILED, Cause.REFUSED)
 LONGEST_STREAM = 100_000  # a life that lasts so long has missed its point
-MODELS = (WEvent(epsilon=1, w=20), UserLevel(epsilon=1, horizon=LONGEST_STREAM))
+MODELS = (WEvent(epsilon=1, w=WINDOW), UserLevel(epsilon=1, horizon=LONGEST_STREAM))
 
 
 @dataclass
@@ -53,35 +69,52 @@ class Victim:
 
     mechanism: str
     folder: Path
+    bins: tuple[str, ...] = BINS
     records: list[Record] = field(default_factory=list)
     written: bytes = b""
     announced: int | None = None  # a unit that was announced when the process died, and not stored
 
     @property
+    def name(self) -> str:
+        return f"{self.mechanism} (one bin)" if len(self.bins) == 1 else self.mechanism
+
+    @property
     def store(self) -> Path:
-        return self.folder / f"{self.mechanism}.db"
+        return self.folder / f"{self.name}.db"
 
     @property
     def output(self) -> Path:
-        return self.folder / f"{self.mechanism}.csv"
+        return self.folder / f"{self.name}.csv"
+
+    @property
+    def kind(self) -> type[Mechanism]:
+        return catalogue.mechanism(self.mechanism)
+
+    @property
+    def model(self) -> PrivacyModel:
+        return next(model for model in MODELS if type(model) in self.kind.proven_for)
 
     def live(self, point: str, times: int, units: int | None = None) -> None:
-        """Publish, and die at the given point when it is reached for the given time."""
-        left = Counter({point: times})
+        """Publish, and die at the given point when it is reached for the given time.
+
+        A fault is a point in a step; whoever comes to it has stored what became of it before dying.
+        """
+        left, begun = Counter({point: times}), list[int]()
+        if point in FAULTS:
+            _let_fail(self.kind, FAULTS[point], times, begun)
 
         def at(reached: str) -> None:
             left[reached] -= 1
-            if reached == point and left[reached] == 0:
+            if (reached == point and left[reached] == 0) or (reached == "emit" and len(begun) >= times > 0):
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        proven = catalogue.mechanism(self.mechanism).proven_for
-        mechanism = catalogue.made(self.mechanism, {}, next(model for model in MODELS if type(model) in proven))
         with (
             Store(self.store, at=at) as store,
-            Publisher(mechanism, store, "stream", bins=BINS) as publisher,
-            write(self.output, BINS) as sink,
+            Publisher(catalogue.made(self.mechanism, {}, self.model), store, "stream", bins=self.bins) as publisher,
+            write(self.output, self.bins) as sink,
         ):
-            source = _Endless(live=point == "intent")  # only what cannot be read ahead has a transaction for its intent
+            # only what cannot be read ahead has a transaction for its intent
+            source = _Endless(self.bins, live=point == "intent")
             for release in publisher.run(source, sink):
                 if units is not None and release.t >= units:
                     return
@@ -110,8 +143,12 @@ class Victim:
 
     def finish(self) -> int:
         """Publish some more without a crash; then everything must be there, once. Returns how many units were lost."""
-        self.live(ANYWHERE, 0, units=len(self.records) + 10)
-        self.check()
+        for _ in range(MOST_WINDOWS):
+            self.live(ANYWHERE, 0, units=len(self.records) + WINDOW)
+            self.check()
+            if not self.unused():
+                break
+        _require(not self.unused(), f"{self.name} was never seen to use {', '.join(sorted(self.unused()))}")
         with Archive(self.store) as archive:
             releases = list(archive.published(archive.account("stream")))
         rows = self.output.read_text(encoding="utf-8").splitlines()[1:]
@@ -119,7 +156,21 @@ class Victim:
         _require(units == list(range(1, len(releases) + 1)), "a time unit was written twice, or not at all")
         links = [row.rsplit(",", 1)[1] for row in rows]
         _require(links == [release.link for release in releases], "what was written is not what is stored")
-        return sum(release.cause is Cause.LOST for release in releases)
+        causes = Counter(release.cause for release in releases)
+        _require(all(causes[cause] for cause in SUFFERED), "no step was lost, has failed or was refused")
+        return causes[Cause.LOST]
+
+    def unused(self) -> set[str]:
+        """The kinds of handles that the mechanism has made, and of which nothing was asked in any record."""
+        mechanism, handles = self.begun()
+        asked = {verb for record in self.records for verb, _ in unpack(record.body).answers}
+        return Heard(asked, unasked=set(unasked(mechanism)), handles=set(handles)).unused
+
+    def begun(self) -> tuple[Mechanism, list[type]]:
+        """The mechanism before its first unit, and the kinds of handles that it makes."""
+        curator = Curator(self.model, len(self.bins))
+        mechanism = catalogue.made(self.mechanism, {}, self.model).start(curator)
+        return mechanism, [type(handle) for handle in curator.handles]
 
 
 def _require(holds: bool, otherwise: str) -> None:
@@ -127,17 +178,37 @@ def _require(holds: bool, otherwise: str) -> None:
         raise CheckFailed(f"after a crash {otherwise}.")
 
 
+def _let_fail(kind: type[Mechanism], fault: Callable[[], Exception], times: int, begun: list[int]) -> None:
+    """In this process, which is about to die, a step goes wrong at the given time, after all its questions."""
+    whole = kind.decide
+
+    def decide(self: Mechanism, snapshot: Snapshot) -> Release:
+        release = whole(self, snapshot)
+        begun.append(snapshot.t)
+        if len(begun) == times:
+            raise fault()
+        return release
+
+    setattr(kind, "decide", decide)  # noqa: B010 - of a class
+
+
+def victims(folder: Path) -> list[Victim]:
+    """Every mechanism; with a single bin as well where other handles are made for one."""
+    keys = list(catalogue.mechanisms())
+    many, single = ([Victim(key, folder, bins) for key in keys] for bins in (BINS, BINS[:1]))
+    return many + [one for one, usual in zip(single, many, strict=True) if one.begun()[1] != usual.begun()[1]]
+
+
 class _Endless:
     """The same stream every time: counts that rest, and jump now and then."""
 
-    bins = BINS
-
-    def __init__(self, live: bool) -> None:
+    def __init__(self, bins: tuple[str, ...], live: bool) -> None:
+        self.bins = bins
         self.live = live
 
     def snapshots(self, calendar: Calendar) -> Iterator[Snapshot]:
         for t in range(1, LONGEST_STREAM):
-            level = np.random.default_rng(t // 15).integers(0, 500, len(BINS))
+            level = np.random.default_rng(t // RESTING_UNITS).integers(0, 500, len(self.bins))
             yield Snapshot(t, level)
 
     def close(self) -> None:
@@ -162,9 +233,9 @@ def kill(victim: Victim, point: str, rng: np.random.Generator) -> None:
 def storm(folder: Path, kills: int, seed: int) -> Table:
     """Every point for every mechanism, then as many kills anywhere; raises CheckFailed if anything is lost."""
     rng = np.random.default_rng(seed)
-    victims = [Victim(key, folder) for key in catalogue.mechanisms()]
-    deaths = [(victim, point) for point in POINTS for victim in victims]
-    deaths += [(victims[i % len(victims)], ANYWHERE) for i in range(kills)]
+    suffering = victims(folder)
+    deaths = [(victim, point) for point in POINTS for victim in suffering]
+    deaths += [(suffering[i % len(suffering)], ANYWHERE) for i in range(kills)]
     shown = track(deaths, "Killing", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
     for victim, point in shown:
         kill(victim, point, rng)
@@ -172,10 +243,10 @@ def storm(folder: Path, kills: int, seed: int) -> Table:
     table = Table(title=f"{len(deaths)} kills, {kills} of them anywhere", title_justify="left")
     for heading in ("mechanism", "kills", "units published", "of them lost, and spent"):
         table.add_column(heading, justify="left" if heading == "mechanism" else "right")
-    for victim in victims:
+    for victim in suffering:
         lost = victim.finish()
         suffered = sum(each is victim for each, _ in deaths)
-        table.add_row(victim.mechanism, str(suffered), str(len(victim.records)), str(lost))
+        table.add_row(victim.name, str(suffered), str(len(victim.records)), str(lost))
     return table
 
 

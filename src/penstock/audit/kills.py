@@ -23,12 +23,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from penstock.audit.auditing import require_runnable
+from penstock.audit.finding import FINDERS
 from penstock.audit.planted import planted
 from penstock.audit.trials import Advance, Case, attempt
 from penstock.audit.verdict import judged
 from penstock.bench.processes import spread
 from penstock.bench.trials import bar, refused
-from penstock.checks import CHECKS, Subject
+from penstock.checks import Subject
 from penstock.errors import BadInput, CheckFailed
 from penstock.parameters import nearest
 
@@ -86,7 +87,7 @@ def by_check(name: str) -> Kill:
     """Hand a planted failure to the check that must find it."""
     failure = planted()[name]
     try:
-        CHECKS[failure.caught_by](failure.subject())
+        FINDERS[failure.caught_by](failure)
     except CheckFailed as fault:
         own = re.search(failure.saying, str(fault)) is not None
         words = str(fault).rpartition("breaks a promise: ")[2]

@@ -15,6 +15,7 @@ from penstock.catalogue import found_in
 from penstock.checks import Kernel, Subject
 from penstock.mechanisms.base import Mechanism
 from penstock.models import PrivacyModel, WEvent
+from penstock.publisher import Publisher
 from penstock.types import Release, Snapshot
 
 
@@ -23,11 +24,12 @@ class Planted(Mechanism):
     """A mechanism with a fault, or an honest one on a faulty kernel. By itself it publishes like Uniform."""
 
     proven_for: ClassVar[tuple[type[PrivacyModel], ...]] = (WEvent,)
-    caught_by: ClassVar[str]  # the name of the check, or "audit" if it takes an attack
+    caught_by: ClassVar[str]  # the name of the check, "verify" if a store finds it, or "audit" if it takes an attack
     saying: ClassVar[str] = ""  # words of the check's verdict, so that it is caught for its own fault
     mutant: ClassVar[str] = ""  # its number among the mutants, or whose printed algorithm it is
     under: ClassVar[PrivacyModel] = WEvent(epsilon=1, w=5)
     kernel: ClassVar[Kernel] = Kernel()
+    publisher: ClassVar[type[Publisher]] = Publisher
     attack: ClassVar[Attack | None] = None  # on a pair of streams under the model of the attack
     trials: ClassVar[int] = 20_000  # runs on each of the two streams
 

@@ -170,15 +170,11 @@ def contestants(stream: str, promise: Promise, key: str, measures: Iterable[str]
 def parameters_of(key: str, promise: Promise, width: int = 1) -> tuple[tuple[str, Any], ...]:
     """What a mechanism is told on a board, where its own defaults are not what comparisons use.
 
-    FAST samples a fifth of the units. DSFT and DSAT have a twentieth of a window for their releases. At event level
-    waiting saves nothing, so Fixed publishes always. Where sums are judged, who can publish sums does.
+    FAST samples a fifth of the units. At event level waiting saves nothing, so Fixed publishes always. Where sums are
+    judged, who can publish sums does.
     """
-    windowed = promise.law == "w-event" and promise.window >= 20
-    releases = {"releases": promise.window // 20} if windowed else {}
     told: Mapping[str, dict[str, Any]] = {
         "fast": {"rate": 0.2},
-        "dsft": releases,
-        "dsat": releases,
         "fixed": {"every": 1} if promise.law == "event-level" else {},
         **dict.fromkeys(SUMMING, {"width": width} if width > 1 else {}),
     }

@@ -6,6 +6,7 @@ for check in CHECKS.values():
 """
 
 from penstock.checks.catalogue import CHECKS
+from penstock.checks.coverage import subjects
 from penstock.checks.subject import Kernel, Subject, example_models
 
-__all__ = ["CHECKS", "Kernel", "Subject", "example_models"]
+__all__ = ["CHECKS", "Kernel", "Subject", "example_models", "subjects"]

@@ -65,7 +65,7 @@ def nothing_changes_afterwards(subject: Subject) -> None:
     """Neither the input nor a release that was already handed out is ever written to."""
     for stream in subject.streams():
         given = stream.counts.copy()
-        mechanism = subject.start(SimulationNoise(3))
+        mechanism = subject.start(SimulationNoise(3), bins=stream.bins)
         handed_out = []
         for snapshot in stream:
             release = subject.step(mechanism, snapshot)

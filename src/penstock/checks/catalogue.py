@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from penstock.checks import behaviour, budget, neighbours, replay, restart
+from penstock.checks import behaviour, budget, coverage, drawing, lost, neighbours, replay, restart, triggers
 from penstock.checks.subject import Subject
 
 Check = Callable[[Subject], None]
@@ -24,10 +24,14 @@ CHECKS: dict[str, Check] = {
         budget.never_overspends,
         budget.every_draw_is_paid,
         budget.noise_is_as_claimed,
+        drawing.draws_are_as_wide_as_asked,
         replay.non_interference,
+        triggers.no_number_opens_a_leak,
         neighbours.same_on_neighbours,
         neighbours.no_answer_moves_further,
         restart.resumes_exactly,
         restart.resumes_soundly,
+        lost.lost_steps_are_paid,
+        coverage.asks_every_verb,
     )
 }

@@ -7,7 +7,7 @@ the two streams apart by more than what was paid for the units in which they dif
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import cycle
 from typing import Any, NamedTuple, TypeVar
@@ -44,7 +44,7 @@ class Recorded(NamedTuple):
 def same_on_neighbours(subject: Subject) -> None:
     """With the same answers fed back, a neighbouring stream is asked, charged and published in the same way."""
     for seed, stream in enumerate(subject.streams()):
-        recorded = record(subject, stream, seed)
+        recorded = record(subject, stream, SimulationNoise(seed))
         for neighbour in neighbours(subject, stream, np.random.default_rng(seed)):
             replay(subject, recorded, Stream(neighbour, presence=stream.presence))
 
@@ -55,23 +55,28 @@ def no_answer_moves_further(subject: Subject) -> None:
         weigh(subject, stream, list(neighbours(subject, stream, np.random.default_rng(seed))), seed)
 
 
-def record(subject: Subject, stream: Stream, seed: int) -> Recorded:
+def record(subject: Subject, stream: Stream, noise: Noise, missing: Container[int] = frozenset()) -> Recorded:
     """Run the stream, taking down what is asked, answered, charged and released."""
     recorder, charges = Recorder(), list[Fact]()
-    releases = subject.run(stream, SimulationNoise(seed), answers=recorder, journal=charges.append)
+    releases = subject.run(stream, noise, missing=missing, answers=recorder, journal=charges.append)
     return Recorded([(described(question), answer) for question, answer in recorder.tape], charges, releases)
 
 
-def replay(subject: Subject, recorded: Recorded, neighbour: Stream) -> None:
-    """Run the neighbour on the answers that were recorded."""
+def replay(
+    subject: Subject,
+    recorded: Recorded,
+    other: Stream,
+    called: str = "a neighbouring stream",
+    missing: Container[int] = frozenset(),
+) -> None:
+    """Run another stream on the answers that were recorded."""
     charges = list[Fact]()
-    otherwise = CheckFailed(f"{subject} asks something else on a neighbouring stream.")
-    player = Player(recorded.tape, described, otherwise)
-    releases = subject.run(neighbour, NoNoise(), answers=player, journal=charges.append)
-    subject.require(not player.tape, "the same questions are asked on a neighbouring stream")
-    subject.require(charges == recorded.charges, "the same charges are made on a neighbouring stream")
+    player = Player(recorded.tape, described, CheckFailed(f"{subject} asks something else on {called}."))
+    releases = subject.run(other, NoNoise(), missing=missing, answers=player, journal=charges.append)
+    subject.require(not player.tape, f"the same questions are asked on {called}")
+    subject.require(charges == recorded.charges, f"the same charges are made on {called}")
     same = all(a.same_as(b) for a, b in zip(releases, recorded.releases, strict=True))
-    subject.require(same, "with the same answers the same is released on a neighbouring stream")
+    subject.require(same, f"with the same answers the same is released on {called}")
 
 
 def weigh(subject: Subject, stream: Stream, others: Sequence[Ints], seed: int) -> None:

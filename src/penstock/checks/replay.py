@@ -68,7 +68,7 @@ def non_interference(subject: Subject) -> None:
     for seed, stream in enumerate(subject.streams()):
         rng = np.random.default_rng(seed)
         recorder = Recorder()
-        mechanism = subject.start(SimulationNoise(seed), answers=recorder)
+        mechanism = subject.start(SimulationNoise(seed), bins=stream.bins, answers=recorder)
         after = mechanism.save(key)
         for snapshot in stream:
             before = after
@@ -79,7 +79,7 @@ def non_interference(subject: Subject) -> None:
             otherwise = CheckFailed(f"at t={snapshot.t}, on other counts, the mechanism asks something else.")
             for counts in _other_counts(subject, stream, snapshot.t, rng):
                 player = Player(tape, described, otherwise)
-                twin = subject.start(NoNoise(), answers=player)
+                twin = subject.start(NoNoise(), bins=stream.bins, answers=player)
                 twin.load(before, key)
                 other = Snapshot(snapshot.t, subject.possible(counts, snapshot.present), snapshot.present)
                 _require_same_step(subject, twin, other, release, after)

@@ -17,9 +17,9 @@ def resumes_exactly(subject: Subject) -> None:
     for seed, stream in enumerate(subject.streams()):
         undisturbed = subject.run(stream, SimulationNoise(seed))
         noise = SimulationNoise(seed)
-        mechanism = subject.start(noise)
+        mechanism = subject.start(noise, bins=stream.bins)
         for snapshot, expected in zip(stream, undisturbed, strict=True):
-            successor = subject.start(noise)
+            successor = subject.start(noise, bins=stream.bins)
             successor.load(mechanism.save(key), key)
             mechanism = successor
             release = subject.step(mechanism, snapshot)
@@ -32,7 +32,7 @@ def resumes_soundly(subject: Subject) -> None:
         for seed, stream in enumerate(subject.streams()):
             journal: list[Fact] = []
             shadow = Shadow(SimulationNoise(seed), subject.model, stream.bins)
-            options: dict[str, Any] = {"journal": journal.append, "answers": shadow.answer}
+            options: dict[str, Any] = {"bins": stream.bins, "journal": journal.append, "answers": shadow.answer}
             mechanism = subject.start(shadow, **options)
             for snapshot in stream:
                 if snapshot.t % every == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,11 @@ from penstock.types import Ints, Release
 
 BINS = 3
 USERS = 4
+# The least number of units of the streams that give a mechanism time to settle, however short its windows are.
+SETTLING_UNITS = 24
+CALM_COUNT, JUMP = 100, 900
+# Units between the jumps of a single count: longer than a sparse vector needs to come to rest.
+CALM_UNITS = 16
 
 
 @dataclass(frozen=True)
@@ -67,10 +72,15 @@ class Subject:
         except Exception as fault:
             raise CheckFailed(f"{self} failed to begin, with {type(fault).__name__}: {fault}.") from fault
 
-    def run(self, stream: Stream, noise: Noise, **options: Any) -> list[Release]:
-        """All releases of a stream."""
+    def run(
+        self, stream: Stream, noise: Noise, *, missing: Container[int] = frozenset(), **options: Any
+    ) -> list[Release]:
+        """All releases of a stream, of which some units are ``missing`` and passed over."""
         mechanism = self.start(noise, bins=stream.bins, **options)
-        return [self.step(mechanism, snapshot) for snapshot in stream]
+        return [
+            mechanism.pass_over(snapshot) if snapshot.t in missing else self.step(mechanism, snapshot)
+            for snapshot in stream
+        ]
 
     def step(self, mechanism: Mechanism, snapshot: Any) -> Release:
         """One step, any failure of which is the mechanism's fault."""
@@ -91,16 +101,26 @@ class Subject:
         """Enough time units to see several windows; a horizon is never overrun."""
         return self.model.window if self.model.horizon_bound else windows * self.model.window + 3
 
+    def settling_steps(self) -> int:
+        """As many time units as ``steps``, or enough to settle where windows are short."""
+        return self.steps() if self.model.horizon_bound else max(self.steps(), SETTLING_UNITS)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many bins its streams have; a mechanism that is told the shape of its domain takes no others."""
+        return (BINS, 1) if self.make().shape is None else (BINS,)
+
     def streams(self, seed: int = 1) -> Iterator[Stream]:
-        """Streams that provoke: calm, restless, jumping, empty, huge."""
+        """Streams that provoke: calm, restless, jumping, empty, huge, and one of a single bin where that fits."""
         rng = np.random.default_rng(seed)
-        steps = self.steps()
-        calm = np.full((steps, BINS), 100)
-        yield self.stream(calm, rng)
+        steps, settling = self.steps(), np.arange(self.settling_steps())[:, np.newaxis]
+        yield self.stream(np.full((len(settling), BINS), CALM_COUNT), rng)
         yield self.stream(rng.integers(0, 1000, (steps, BINS)), rng)
-        yield self.stream(calm + 900 * (np.arange(steps) // 4 % 2)[:, np.newaxis], rng)
+        yield self.stream(np.full((steps, BINS), CALM_COUNT) + JUMP * (np.arange(steps) // 4 % 2)[:, np.newaxis], rng)
         yield self.stream(np.zeros((steps, BINS), np.int64), rng)
         yield self.stream(rng.integers(2**52, 2**53, (steps, BINS)), rng)
+        if 1 in self.widths:
+            yield self.stream(CALM_COUNT + JUMP * (settling // CALM_UNITS % 2), rng)
 
     def stream(self, counts: Ints, rng: np.random.Generator) -> Stream:
         """The counts as a stream; where the model needs it with random presence, and as those present can have them."""
@@ -124,10 +144,10 @@ def example_models(kind: type[PrivacyModel]) -> list[PrivacyModel]:
     """Small models of a kind, whose windows end often and whose relations differ."""
     examples: dict[type[PrivacyModel], list[PrivacyModel]] = {
         EventLevel: [EventLevel(epsilon=1), EventLevel(epsilon="0.3", neighbours="replace", per_unit=2)],
-        WEvent: [WEvent(epsilon=1, w=5), WEvent(epsilon="0.7", w=13, neighbours="replace"), WEvent(epsilon=2, w=1)],
+        WEvent: [WEvent(epsilon=1, w=5), WEvent(epsilon="0.7", w=24, neighbours="replace"), WEvent(epsilon=2, w=1)],
         UserLevel: [UserLevel(epsilon=1, horizon=30), UserLevel(epsilon=3, horizon=7, per_unit=3)],
         MContext: [MContext(epsilon=1, m=4, per_unit=100), MContext(epsilon=1, m=1)],
-        DeltaNeighbourhood: [DeltaNeighbourhood(epsilon=1, steps=6)],
+        DeltaNeighbourhood: [DeltaNeighbourhood(epsilon=1, steps=6), DeltaNeighbourhood(epsilon="0.5", steps=24)],
         SpatialNeighbourhood: [SpatialNeighbourhood(epsilon=1, radius=1, grid="0..9/1")],
     }
     return examples[kind]

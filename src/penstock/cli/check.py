@@ -10,7 +10,7 @@ from rich.table import Table
 
 from penstock.catalogue import mechanism as found
 from penstock.catalogue import require_known
-from penstock.checks import CHECKS, Subject, example_models
+from penstock.checks import CHECKS, Subject, subjects
 from penstock.cli import options
 from penstock.cli.console import as_json, progress, results
 from penstock.cli.settings import parameters_of
@@ -30,15 +30,14 @@ def check(
     require_known(kind, parameters_of(parameters))
     if not kind.proven_for:
         raise BadInput(f"{kind.__name__} claims no model; say in proven_for under which it is private.")
-    models = [model for law in kind.proven_for for model in example_models(law)]
-    subjects = [Subject(kind, model, parameters=parameters_of(parameters)) for model in models]
+    checked = subjects(kind, parameters_of(parameters))
     rows = []
-    with progress(f"Checking {kind.__name__}", len(CHECKS) * len(subjects)) as show:
+    with progress(f"Checking {kind.__name__}", len(CHECKS) * len(checked)) as show:
         for number, (name, run) in enumerate(CHECKS.items()):
             broken = ""
-            for place, subject in enumerate(subjects, start=1):
+            for place, subject in enumerate(checked, start=1):
                 broken = broken or _broken(run, subject)
-                show(number * len(subjects) + place)
+                show(number * len(checked) + place)
             rows.append({"check": name, "keeps": (run.__doc__ or "").strip(), "broken": broken})
     _show(kind.__name__, rows, json=json)
     if any(row["broken"] for row in rows):

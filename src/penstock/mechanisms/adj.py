@@ -45,6 +45,11 @@ class Adj(Mechanism):
         """How many of the last releases there are to choose from."""
         return 1
 
+    @property
+    def unasked(self) -> frozenset[str]:
+        """With one candidate there is nothing to choose from."""
+        return frozenset({"nearest"}) if self.reach == 1 else frozenset()
+
     def validate(self) -> None:
         self.require_spendable(self.model.epsilon / 2 / self.model.window / min(self.reach, 2))
 

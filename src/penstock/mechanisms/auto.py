@@ -2,7 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from penstock.allocation import collecting, gathering, pacing, rations, reader, 
 from penstock.allocation.reader import Reader
 from penstock.allocation.risk import Objective
 from penstock.mechanisms.base import Mechanism, state
-from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
+from penstock.models import DeltaNeighbourhood, EventLevel, PrivacyModel, UserLevel, WEvent
 from penstock.parameters import from_one_to
 from penstock.primitives.estimator import Estimate, Estimator
 from penstock.primitives.reading import Reading
@@ -58,6 +58,16 @@ class Auto(Mechanism):
     plan: timetable.Timetable = state()
     estimator: Estimator = state()
     sums: summing.Summing | None = state()  # instead of it, where every unit has all of epsilon
+
+    @classmethod
+    def variants(cls, model: PrivacyModel) -> tuple[dict[str, Any], ...]:
+        """For sums of many units, bins that rest are gathered in a pool."""
+        return ({"width": 12},) if model.window == 1 else ()
+
+    @property
+    def unasked(self) -> frozenset[str]:
+        """In short windows a watch is not worth its price."""
+        return frozenset() if self.sums or self.plan.can_rest else frozenset({"above"})
 
     def validate(self) -> None:
         epsilon, window = self.model.epsilon, self.model.window

@@ -12,7 +12,7 @@ from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
 from penstock.parameters import at_least_one, within
 from penstock.primitives.segment import SegmentPlan, Verdict
 from penstock.queries import Distance, EuclideanDistance, LargestDistance
-from penstock.theory.dsft import best_share
+from penstock.theory.dsft import usual_share
 from penstock.types import Release, Snapshot
 
 Metric = Literal["l1", "l2", "largest"]
@@ -29,9 +29,9 @@ class DSFT(Mechanism):
     privacy the last unit of the horizon takes whatever is left. Best where it is known beforehand which change matters.
 
     ``threshold``     T, the change that matters, as a part of all records
-    ``releases``      C, the most releases in a horizon (by default 1% of its units) or a window (15%)
+    ``releases``      C, the most releases: by default 1% of the units of a horizon, sqrt(w / 10) in a window (3 in 120)
     ``total``         n0, how many records a snapshot has, a public number; by default the sum of the first release
-    ``decide_share``  k, the part of epsilon that pays for deciding; by default what minimises the variance
+    ``decide_share``  k, the part of epsilon that pays for deciding; by default 1 / (1 + 2 sqrt(bins))
     ``metric``        how to measure a change: "l1", "l2" or "largest" (of any bin)
 
     >>> from penstock.publisher import publish
@@ -68,6 +68,11 @@ class DSFT(Mechanism):
             within("releases", self.releases, 0, self.model.window + 1)
         if self.decide_share is not None:
             within("decide_share", self.decide_share, 0, 1)
+
+    @property
+    def unasked(self) -> frozenset[str]:
+        """Where every unit can have its release, nothing is decided."""
+        return frozenset() if self.plan else frozenset({"above"})
 
     def begin(self) -> None:
         self.most = self.releases or self.usual_releases()
@@ -117,9 +122,9 @@ class DSFT(Mechanism):
         return self.publish(snapshot, left) if left >= self.part else self.republish(snapshot)
 
     def usual_releases(self) -> int:
-        """1% of a horizon, as in the paper, or 15% of a window, but two at least if there is room."""
+        """1% of a horizon, as in the paper, or a root of a tenth of a window, but two at least if there is room."""
         units = self.model.window
-        usual = -(-units // 100) if self.model.horizon_bound else -(-15 * units // 100)
+        usual = -(-units // 100) if self.model.horizon_bound else round(math.sqrt(units / 10))
         return min(max(usual, LEAST), units)
 
     def share(self) -> float:
@@ -128,7 +133,7 @@ class DSFT(Mechanism):
             return 0
         if self.decide_share is not None:
             return self.decide_share
-        return best_share(self.curator.bins, self.most, self.model.sensitivity, self.model.window)
+        return usual_share(self.curator.bins, self.most, self.model.window)
 
     def planned(self, decide: Epsilon) -> SegmentPlan:
         """One run of C - 1 yeses for a horizon, whose first release is not asked for; runs after runs for windows."""

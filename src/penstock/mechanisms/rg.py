@@ -2,13 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from penstock.epsilon import NANO
 from penstock.mechanisms.base import Mechanism, state
-from penstock.models import DeltaNeighbourhood, EventLevel, UserLevel, WEvent
+from penstock.models import DeltaNeighbourhood, EventLevel, PrivacyModel, UserLevel, WEvent
 from penstock.parameters import above, from_one_to, up_to_one, within
 from penstock.primitives.pool import LARGEST_SIZE
 from penstock.primitives.sampling import best_rate
@@ -65,6 +65,12 @@ class RG(Mechanism):
     limit: int = 1000
 
     grouped: Ints = state()  # of how many units the last release of each bin is the mean; 0 before the first
+
+    @classmethod
+    def variants(cls, model: PrivacyModel) -> tuple[dict[str, Any], ...]:
+        """With more to watch from, groups grow; a rate below 1 watches a sample."""
+        samples = model.neighbours == "add-remove" and model.per_unit == 1
+        return ({"monitor_share": 0.5}, {"rate": 0.5}) if samples else ({"monitor_share": 0.5},)
 
     def validate(self) -> None:
         within("monitor_share", self.monitor_share, 0, 1)

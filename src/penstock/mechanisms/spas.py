@@ -14,12 +14,16 @@ from penstock.queries import Distance
 from penstock.theory.spas import optimal_count
 from penstock.types import Release, Snapshot
 
+LOOKS = 6  # releases in the first window that predict the count, as in the paper: every 20 units of 120
+LONGEST = 20  # units between two of them
+
 
 @dataclass(kw_only=True)
 class SPAS(Mechanism):
     """Predict how many releases a window deserves, and let a sparse vector pick them (Li et al. 2025, repaired).
 
-    ``warm_up``       one release every so many units of the first window, from which the first count is predicted
+    ``warm_up``       one release every so many units of the first window, from which the first count is predicted; by
+                      default a sixth of the window, 20 units at most
     ``decide_share``  the part of epsilon that pays for picking
     ``update``        which releases predict the count: "recent" (last two windows), "all", or "decay"
     ``direct``        publish without asking when the budget left would otherwise go to waste
@@ -27,7 +31,7 @@ class SPAS(Mechanism):
     >>> from penstock.publisher import publish
     >>> from penstock.streams import Stream
     >>> from penstock.noise import ScriptedNoise
-    >>> mechanism = SPAS(model=WEvent(epsilon=4, w=2), direct=False)
+    >>> mechanism = SPAS(model=WEvent(epsilon=4, w=2), warm_up=2, direct=False)
     >>> for release in publish(Stream([[50], [50], [50], [90]]), mechanism, noise=ScriptedNoise()):
     ...     print(release.t, release.values, release.kind[0], release.charged)
     1 [50] 0 3
@@ -39,7 +43,7 @@ class SPAS(Mechanism):
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, DeltaNeighbourhood)
     paper: ClassVar = "Li et al. 2025"
 
-    warm_up: int = 20
+    warm_up: int | None = None
     decide_share: float = 0.25
     update: Way = "recent"
     direct: bool = True
@@ -49,14 +53,21 @@ class SPAS(Mechanism):
     spread: Spread = state()
 
     def validate(self) -> None:
-        at_least_one("warm_up", self.warm_up)
+        if self.warm_up is not None:
+            at_least_one("warm_up", self.warm_up)
         within("decide_share", self.decide_share, 0, 1)
         spread(self.update, self.model.window)
         decide = self.model.epsilon.share(self.decide_share)
         least = decide / (4 * self.model.window)  # no share of a segment with so many yeses is smaller
         self.require_spendable(least, (self.model.epsilon - decide) / self.model.window)
 
+    @property
+    def unasked(self) -> frozenset[str]:
+        """A horizon ends with the warm-up."""
+        return frozenset({"above"}) if self.model.horizon_bound else frozenset()
+
     def begin(self) -> None:
+        self.interval = self.warm_up or min(max(self.model.window // LOOKS, 1), LONGEST)
         self.decide_budget = self.model.epsilon.share(self.decide_share)
         self.publish_budget = self.model.epsilon - self.decide_budget
         self.spread = spread(self.update, self.model.window)
@@ -79,9 +90,9 @@ class SPAS(Mechanism):
         return self.republish(snapshot)  # line 10
 
     def warm(self, snapshot: Snapshot) -> Release:
-        """Every ``warm_up``-th unit of the first window, in equal parts of the publishing budget."""
-        if (snapshot.t - 1) % self.warm_up == 0:
-            return self.release(snapshot, self.publish_budget / math.ceil(self.model.window / self.warm_up))
+        """Every so many units of the first window, in equal parts of the publishing budget."""
+        if (snapshot.t - 1) % self.interval == 0:
+            return self.release(snapshot, self.publish_budget / math.ceil(self.model.window / self.interval))
         return self.republish(snapshot)
 
     def spare(self, t: int, e: Epsilon) -> Epsilon | None:

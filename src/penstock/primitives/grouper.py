@@ -70,6 +70,11 @@ class Grouper(Handle):
         self._members = np.zeros((1, desk.bins), np.int64)  # as many rows as the longest group has, which is public
 
     @property
+    def e(self) -> Epsilon:
+        """What each unit pays."""
+        return self._e
+
+    @property
     def max_length(self) -> int:
         """How many units a group has at most."""
         return self._max_length

@@ -20,6 +20,7 @@ from penstock.types import Cause, Floats, Ints, Kind, Published, Release
 
 Answers = list[tuple[str, Any]]  # verb and answer
 
+BOOKED = "booked"  # stands before the answers of a unit that was refused: what it was told had cost, in nano-epsilon
 SAME = "="  # stands for an answer that is the released values themselves
 NARROW = (np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
 

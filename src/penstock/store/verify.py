@@ -12,9 +12,9 @@ from penstock.laws import model_of
 from penstock.models import MContext, PrivacyModel
 from penstock.store.account import Account
 from penstock.store.archive import Archive
+from penstock.store.owed import UNSEEN, Owed
 from penstock.store.record import Entry, Source, unpack
 from penstock.store.soundness import require_intents, require_whole
-from penstock.types import Cause
 
 
 @dataclass
@@ -47,12 +47,13 @@ def verify(
     archive.state(account)
     archive.intent(account)
     model = model_of(archive.streams()[name]["model"])
-    found, facts = Verified(name, model), Recount()
+    found, facts, owed = Verified(name, model), Recount(), Owed(name, model)
     source: Source | None = None
     for record in archive.records(account):
         entry = unpack(record.body)
         source = entry.whole(source)
         _count(found, entry)
+        owed.follow(entry)
         facts.add(entry.facts)
         seen(entry)
         progress(record.t)
@@ -67,7 +68,7 @@ def _count(found: Verified, entry: Entry) -> None:
     found.units += 1
     found.charges += len(booked)
     found.fresh += entry.is_new
-    found.lost += entry.cause in (Cause.LOST, Cause.FAILED, Cause.ADOPTED)
+    found.lost += entry.cause in UNSEEN
     spent = Epsilon.of_nano(sum(fact.e.nano for fact in booked))
     if spent != entry.charged or found.charges != entry.sequence:
         raise StoreDamaged(f'the stream "{found.stream}" does not add up at t={entry.t}; restore the latest backup.')

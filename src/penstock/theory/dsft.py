@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from penstock.epsilon import Epsilon, Number, as_fraction
 from penstock.errors import BadInput
 from penstock.parameters import at_least_one, within
 from penstock.theory import sums
-from penstock.theory.ranges import noise_sd
+from penstock.theory.ranges import noise_sd as noise_sd_of
+from penstock.types import Floats
+
+SQRT_2 = math.sqrt(2)
+EULER = 0.5772  # by so much the largest of n exponential numbers is above log n
+LEAST_SHARE = 0.01
 
 
 def decision_noise(u: Epsilon, v: Epsilon, sensitivity: int = 1) -> list[float]:
     """The standard deviations of rho and nu."""
-    return [noise_sd(u, sensitivity), noise_sd(v, sensitivity)]
+    return [noise_sd_of(u, sensitivity), noise_sd_of(v, sensitivity)]
 
 
 def repeated_bound(
@@ -80,6 +87,36 @@ def best_share(bins: int, releases: int, sensitivity: int, window: int) -> float
     """
     a, b = _weights(bins, releases, sensitivity)
     return min(1 / (1 + math.cbrt(b / a)), 1 - releases / window)
+
+
+def usual_share(bins: int, releases: int, window: int) -> float:
+    """The k that DSFT and DSAT use: with the least error of a count, k = 1 / (1 + 2 sqrt(U)), or 0.01 if that is more.
+
+    A release is off by C / (1 - k) in each bin; a change that is hidden by the noise of a comparison, of scale C / k,
+    is shared by all U bins. 1 / (1 - k) + 1 / (4 U k) is least there; the weight of 1/4 was found by measurement. Cut
+    at 1 - C / N like ``best_share``.
+
+    >>> [round(usual_share(bins, 10, 1000), 3) for bins in (1, 20, 27648)]
+    [0.333, 0.101, 0.01]
+    """
+    return min(max(1 / (1 + 2 * math.sqrt(bins)), LEAST_SHARE), 1 - releases / window)
+
+
+def release_noise(noise_sd: Floats, metric: str = "l1") -> tuple[float, float]:
+    """What the noise of a release adds to the distance of the counts to it, if it is Laplace: mean, standard deviation.
+
+    Both are for many bins if the distance is no sum. What is not known of the noise of a bin is taken for none.
+
+    >>> release_noise(np.full(100, 10 * 2**0.5))
+    (1000.0, 100.0)
+    """
+    scales = np.nan_to_num(noise_sd) / SQRT_2
+    length, largest = float(np.sqrt(np.square(scales).sum())), float(scales.max())
+    if metric == "largest":
+        return largest * (math.log(len(scales)) + EULER), largest * math.pi / math.sqrt(6)
+    if metric == "l2":
+        return SQRT_2 * length, math.sqrt(2.5) * largest
+    return float(scales.sum()), length
 
 
 def _weights(bins: int, releases: int, sensitivity: int) -> tuple[int, int]:
