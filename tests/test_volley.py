@@ -515,6 +515,7 @@ class Reader(Mechanism):
     """Reads in volleys of three, gives every third one up after two, and reads no more than it can pay for."""
 
     proven_for: ClassVar = (EventLevel, WEvent, UserLevel, MContext, DeltaNeighbourhood)
+    unasked: ClassVar = frozenset({"ask"})
 
     def begin(self) -> None:
         self.volley = self.curator.volley()
@@ -533,6 +534,10 @@ class Reader(Mechanism):
 @dataclass(frozen=True)
 class OneCount(Subject):
     """A mechanism that is checked on streams of one bin."""
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        return (1,)
 
     def streams(self, seed: int = 1) -> Iterator[Stream]:
         for stream in super().streams(seed):
@@ -706,7 +711,7 @@ def test_among_any_questions_no_more_is_told_than_was_paid_for(
 
 # ---- who would notice -----------------------------------------------------------------------------------------------
 
-PLANTED = {name: failure for name, failure in planted().items() if issubclass(failure, Volleying)}
+PLANTED = {name: failure for name, failure in planted().items() if issubclass(failure, Volleying) and failure.attack}
 NOTICED = {
     "each_its_own": ("every_draw_is_paid", "what is learnt"),
     "half_reach": ("every_draw_is_paid", "what is learnt"),
