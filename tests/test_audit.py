@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import io
 import json
@@ -382,7 +383,7 @@ class Tape:
     def _next(self, draw: Callable[[], T]) -> T:
         value: T = draw() if self._played is None else next(self._played)
         self.values.append(value)
-        return value
+        return copy.copy(value)  # whoever draws may write into what was drawn
 
 
 def outcome(releases: Sequence[Release]) -> Outcome:

@@ -20,7 +20,8 @@ from penstock.cli.settings import read_toml, require_different_files, require_sa
 from penstock.errors import BadInput, BadRow
 from penstock.post import Chain, Levels, NonNegative, Rounded, SlidingSum, Smoothed, Step, Total
 from penstock.streams.lines import Lines, called, open_bytes
-from penstock.streams.sinks import FileSink, ParquetSink, StreamSink
+from penstock.streams.parquet_sink import ParquetSink
+from penstock.streams.sinks import FileSink, StreamSink
 from penstock.types import Published
 
 STEPS = "What to do, in this order"

@@ -22,7 +22,10 @@ SUMMED = 16  # up to such a scale the spread of a cube is summed, and above it i
 
 
 class Noise(Protocol):
-    """Independent draws from distributions whose parameters are exact rationals."""
+    """Independent draws from distributions whose parameters are exact rationals.
+
+    Every array is a new one: who draws may write into it.
+    """
 
     secure: ClassVar[bool]
 

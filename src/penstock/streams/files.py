@@ -14,8 +14,9 @@ from penstock.streams.detection import format_of, open_lines
 from penstock.streams.formats import Csv, Format, Jsonl
 from penstock.streams.frames import ParquetSource
 from penstock.streams.lines import STANDARD
+from penstock.streams.parquet_sink import ParquetSink
 from penstock.streams.presence import Attendance, Attended
-from penstock.streams.sinks import FileSink, ParquetSink, StreamSink, unwritable
+from penstock.streams.sinks import FileSink, StreamSink, unwritable
 from penstock.streams.source import Candidate
 from penstock.streams.text import CsvSource, JsonlSource
 

@@ -18,7 +18,7 @@ class ForgivingPublisher(Publisher):
             return super()._passed_over(snapshot, fault, most)
         cost = self._session.cost()
         self._resume()
-        release = self._session.pass_over(snapshot)
+        release = self._session.pass_over(self._session.blank(snapshot.t, snapshot.label, snapshot.present))
         self._session.note_refused(cost)
         return release, Cause.REFUSED
 
