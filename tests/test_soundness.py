@@ -120,6 +120,17 @@ def test_a_declaration_that_has_changed_is_found(tmp_path: Path, old: bytes, new
             door(path)
 
 
+def test_a_table_that_nobody_has_read_yet_is_looked_at_too(tmp_path: Path) -> None:
+    """Nothing is announced, so that no row of the table is asked for."""
+    path = tmp_path / "db"
+    publish(path, 3)
+    data = path.read_bytes()
+    assert data.count(b"label TEXT") == 1
+    path.write_bytes(data.replace(b"label TEXT", b"lobel TEXT"))
+    with Archive(path) as archive, pytest.raises(StoreDamaged):
+        verify_file(archive)
+
+
 def test_what_is_said_of_damage_begins_with_trying_again(crashed: Path) -> None:
     sql(crashed, "UPDATE intents SET stream = 17")
     with pytest.raises(StoreDamaged, match=r"try again first.*restore the latest backup"):

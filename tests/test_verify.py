@@ -93,6 +93,20 @@ def test_a_record_that_does_not_add_up_is_refused(
             verify(archive, "s")
 
 
+def test_a_failed_step_that_has_not_paid_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its record adds up, but a step that has failed may have drawn all that its window had left."""
+    verified(tmp_path / "db", ps.WEvent(epsilon=1, w=3), 4)
+    with Archive(tmp_path / "db") as archive:
+        *before, failed = archive.records(archive.account("s"))
+        fields = decode(failed.body)
+        assert (fields[6], fields[8], len(fields[10])) == (500_000_000, 5, 1)
+        fields[6], fields[8], fields[10] = 0, 4, []
+        forged = [*before, failed._replace(body=encode(fields))]
+        monkeypatch.setattr(archive, "records", lambda account: forged)
+        with pytest.raises(StoreDamaged, match='"s" has not booked what its step at t=4 may have cost'):
+            verify(archive, "s")
+
+
 def test_a_file_that_sqlite_finds_damaged_is_refused(tmp_path: Path) -> None:
     """Its header counts more free pages than there are, which no row shows."""
     verified(tmp_path / "db", ps.WEvent(epsilon=1, w=3), 1)
