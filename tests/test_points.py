@@ -300,7 +300,8 @@ def test_all_points_are_asked_about_together() -> None:
 
 
 def test_cells_are_published_one_by_one_up_to_a_limit() -> None:
-    assert Cumulative(MOST_CELLS).size(None, 1) == MOST_CELLS - 1
+    query = Cumulative(MOST_CELLS)
+    assert (query.size(None, 1), query.content) == (MOST_CELLS - 1, ())
     with pytest.raises(BadInput, match=f"at most {MOST_CELLS} cells"):
         Cumulative(MOST_CELLS + 1)
 

@@ -333,8 +333,8 @@ def test_a_reference_is_rounded_publicly(public: Any, whole: list[int]) -> None:
 def test_more_values_than_are_squared_at_once_count_once_each() -> None:
     size = 2**20 + 3
     counts = np.zeros(size, np.int64)
-    counts[[0, 2**20 - 1, 2**20, size - 1]] = [3, 4, 10**6, 10**7]
-    exact = math.isqrt(3**2 + 4**2 + 10**12 + 10**14)
+    counts[[0, 2**20 - 1, 2**20, size - 1]] = [12, 16, 15, 60]
+    exact = math.isqrt(12**2 + 16**2 + 15**2 + 60**2)
     assert EuclideanDistance(np.zeros(size, np.int64))(counts, None).tolist() == [exact]
 
 
