@@ -38,7 +38,7 @@ def published(folder: Path, units: int) -> Path:
 def peak_of(releases: Path) -> int:
     tracemalloc.start()
     try:
-        assert command("query", releases, "--sum", "--json")[0] == 0
+        assert command("query", releases, "--sum", "--from", "t=1", "--json")[0] == 0
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

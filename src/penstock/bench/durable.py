@@ -42,7 +42,7 @@ def releases_together() -> Result:
         publishers = [_publisher(store, "bd", f"stream {i}") for i in range(STREAMS)]
 
         def together(now: Snapshot, then: Snapshot) -> None:
-            store.commit([publisher.prepare(now, ahead=then) for publisher in publishers])
+            store.commit([publisher.prepare(now.anew(), ahead=then.anew()) for publisher in publishers])
 
         ratio = _over_fsync(Path(folder), SHARED_ROUNDS, together)
     return Result("durable release, 100 streams together / bare fsync", ratio / STREAMS, "x", 2)

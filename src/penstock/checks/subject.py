@@ -114,7 +114,7 @@ class Subject:
         """Streams that provoke: calm, restless, jumping, empty, huge, and one of a single bin where that fits."""
         rng = np.random.default_rng(seed)
         steps, settling = self.steps(), np.arange(self.settling_steps())[:, np.newaxis]
-        yield self.stream(np.full((len(settling), BINS), CALM_COUNT), rng)
+        yield self.stream(np.full((len(settling), BINS), CALM_COUNT), rng, full=True)
         yield self.stream(rng.integers(0, 1000, (steps, BINS)), rng)
         yield self.stream(np.full((steps, BINS), CALM_COUNT) + JUMP * (np.arange(steps) // 4 % 2)[:, np.newaxis], rng)
         yield self.stream(np.zeros((steps, BINS), np.int64), rng)
@@ -122,20 +122,29 @@ class Subject:
         if 1 in self.widths:
             yield self.stream(CALM_COUNT + JUMP * (settling // CALM_UNITS % 2), rng)
 
-    def stream(self, counts: Ints, rng: np.random.Generator) -> Stream:
-        """The counts as a stream; where the model needs it with random presence, and as those present can have them."""
+    def stream(self, counts: Ints, rng: np.random.Generator, *, full: bool = False) -> Stream:
+        """The counts as a stream; where the model needs it with random presence, and as those present can have them.
+
+        ``full``: the first bins have as much as they are to have, so that all records of a person can lie in one.
+        """
         if not isinstance(self.model, MContext):
             return Stream(counts)
         here = rng.random((len(counts), USERS)) < 0.6
         presence = [[f"user{u}" for u in np.flatnonzero(row)] for row in here]
-        possible = [self.possible(row, present) for row, present in zip(counts, presence, strict=True)]
+        possible = [self.possible(row, present, full=full) for row, present in zip(counts, presence, strict=True)]
         return Stream(np.array(possible), presence=presence)
 
-    def possible(self, counts: Ints, present: Sequence[str] | None) -> Ints:
-        """Counts that those present can have, made of any: every bin has its share of what is possible."""
+    def possible(self, counts: Ints, present: Sequence[str] | None, *, full: bool = False) -> Ints:
+        """Counts that those present can have, made of any: every bin has its share of what is possible.
+
+        Larger counts begin again from 0. ``full``: what is possible goes to the first bins, as far as it goes.
+        """
         most = None if present is None else self.model.most_records(len(present))
         if most is None:
             return counts
+        if full:
+            first: Ints = np.clip(most - (np.cumsum(counts) - counts), 0, counts)
+            return first
         share, rest = divmod(most, len(counts))
         return counts % (share + (np.arange(len(counts)) < rest) + 1)
 

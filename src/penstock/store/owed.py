@@ -33,7 +33,7 @@ class Owed:
         elif entry.cause in UNSEEN and isinstance(self._model, MContext):
             # who was present is sealed; a lost unit is taken to have cost everybody all of epsilon
             self._require(entry, entry.cause is Cause.FAILED or _lost(entry) == self._limit)
-        elif entry.cause in UNSEEN and entry.t > self._full_until:
+        elif entry.cause in UNSEEN and entry.t > self._full_until and not self._model.is_over(entry.t):
             self._require(entry, self._paid() >= self._limit)
         if entry.cause is Cause.ADOPTED:
             self._full_until = entry.t + self._model.window - 1

@@ -30,7 +30,7 @@ class StuckNoise(Listening):
         if self._next == len(self._first):
             self._first.append(super().laplace(scale, size))
         self._next += 1
-        return self._first[self._next - 1]
+        return self._first[self._next - 1].copy()
 
 
 class StuckCurator(Curator):
