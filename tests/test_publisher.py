@@ -199,3 +199,25 @@ def test_rows_are_no_snapshots(tmp_path: Path) -> None:
         with pytest.raises(ps.BadInput, match=r"run\(\) takes a stream, a source or snapshots"):
             list(publisher.run([[1], [2]]))  # type: ignore[list-item]
         assert publisher.t == 0
+
+
+@pytest.mark.parametrize(("last", "link"), [(2, "0" * 64), (7, "")], ids=["another link", "a later unit"])
+def test_an_output_of_another_store_is_refused_before_anything_is_drawn(tmp_path: Path, last: int, link: str) -> None:
+    """It may be that of a newer copy: going on would draw units anew that were published."""
+
+    class Sink:
+        keeps = True
+
+        def __init__(self) -> None:
+            self.last, self.link = last, link
+
+        def write(self, release: ps.Published) -> None:
+            raise AssertionError("nothing is written to it")
+
+    mechanism = ps.Uniform(model=ps.WEvent(epsilon=1, w=2))
+    with ps.Store(tmp_path / "db") as store, ps.Publisher(mechanism, store, "s", bins=("a",)) as publisher:
+        for t in (1, 2):
+            publisher.publish(ps.Snapshot(t, [t]))
+        with pytest.raises(ps.BadInput, match=f"the output holds a release of t={last} that is not in the store"):
+            list(publisher.run([ps.Snapshot(3, [3])], Sink()))
+        assert publisher.t == 2
