@@ -238,7 +238,7 @@ def amplify(e: Epsilon, rate: Fraction) -> Epsilon:
     up_to_one("a sampling rate", rate)
     if rate == 1:
         return spendable(e)
-    with decimal.localcontext(decimal.Context(prec=60)):  # whatever precision the caller works with
+    with decimal.localcontext(decimal.Context(prec=60)):  # the caller's precision may be lower
         gain = Decimal(e.nano).scaleb(-9).exp() - 1
         loss = (1 + gain * rate.denominator / rate.numerator).ln()
         return spendable(Epsilon.of_nano(int(loss * NANO - Decimal("1e-20"))))

@@ -30,7 +30,7 @@ class Curator(Answering):
 
     @property
     def handles(self) -> tuple[Handle, ...]:
-        """The segments, volleys, pools and groupers that were made, in order, for whoever supervises the stream."""
+        """The segments, volleys, pools and groupers that were made, in order, for the supervisor of the stream."""
         return tuple(self._handles)
 
     def begin_unit(self, snapshot: Snapshot) -> None:

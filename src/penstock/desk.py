@@ -261,7 +261,7 @@ class Handle(Uncopied, ABC):
     """A piece of sealed state that a mechanism holds but cannot look into: a segment, a volley, a pool, a grouper.
 
     Handles have slots and read-only properties, so that no assignment changes what they go by; what they show is a
-    copy. Whatever begins with an underscore belongs to the kernel.
+    copy. Names that begin with an underscore belong to the kernel.
     """
 
     __slots__ = ("_desk", "_number")

@@ -1,4 +1,4 @@
-"""The door of a curator: what a mechanism holds, so that a slip of its author cannot spend what nobody has.
+"""The door of a curator: what a mechanism holds, so that a slip of its author cannot overspend.
 
 Through it the questions of the curator can be asked. The ledger, the turn of the units and what is saved stay behind
 it. docs/guarantees.md says where the promise ends: at names that begin with an underscore, reflection and patches.

@@ -46,7 +46,7 @@ def as_path(told: str | Path) -> Path:
 
 
 def resolved(told: str | Path) -> Path:
-    """The path of the file itself; a link that leads to itself is left as it is, for whoever opens it to refuse."""
+    """The path of the file itself; a link that leads to itself is left as it is, and refused when it is opened."""
     return Path(os.path.realpath(as_path(told)))
 
 

@@ -123,11 +123,11 @@ class Session:
         return sum(cost(fact) for fact in self.facts)
 
     def note_refused(self, nano: int) -> None:
-        """The step of this unit was refused a charge, after it was told something that had cost so much."""
+        """The step of this unit was refused a charge, after answers that had cost this much."""
         self._refused.append((BOOKED, nano))
 
     def blank(self, t: int, label: str = "", present: Sequence[str] | None = None) -> Snapshot:
-        """A snapshot of nothing, for steps that look at none; of nobody, unless told who was ``present``."""
+        """A snapshot of nothing, for steps that look at none; ``present`` lists who was there, if anybody was."""
         if present is None and isinstance(self.mechanism.model, MContext):
             present = ()
         return Snapshot(t, np.zeros(self.mechanism.curator.bins, np.int64), present, label)

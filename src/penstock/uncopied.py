@@ -18,7 +18,7 @@ class Uncopied:
 
 
 class Unchanging:
-    """An object that never changes, and so is its own copy. Nobody can make one past the checks of its constructor."""
+    """An object that never changes, and so is its own copy. None can be made past the checks of its constructor."""
 
     __slots__ = ()
 

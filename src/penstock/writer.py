@@ -127,7 +127,7 @@ class Writer(Scribe):
             return self._session.pass_over(blank, most), Cause.FAILED
         release = self._session.pass_over(blank, booked if told else None)
         if told:
-            self._session.note_refused(cost)  # so that whoever verifies the store can see what was due
+            self._session.note_refused(cost)  # so that a verification of the store can see what was due
         return release, Cause.REFUSED
 
     def _intent(self, label: str, after: bytes) -> Intent:

@@ -68,7 +68,7 @@ class Filters:
         return self._take(moved[:, : models.size], left[:, : models.size])
 
     def miss(self, counts: Floats, after: int) -> Floats:
-        """How far ``counts`` of units are from what is expected of them; the first is so many ``after`` the last.
+        """How far ``counts`` of units are from what is expected of them; the first is ``after`` units after the last.
 
         They are told as seeds x units x repeats x models.
         """

@@ -32,7 +32,7 @@ from penstock.proofs import bare_code
 from penstock.types import Floats, Ints
 
 Objective = Literal["mae", "rmse", "mre"]
-# A window of so many units, and the folder where its table will be kept, if there is one.
+# The window in units, and the folder where its table will be kept, if there is one.
 Observer = Callable[[int, Path | None], AbstractContextManager[Show]]
 
 PACES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 30, 40, 60, 80, 120, 160, 200, 240)

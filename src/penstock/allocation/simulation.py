@@ -99,7 +99,7 @@ def simulate_counts(models: Dynamics, rng: np.random.Generator, counts: Floats) 
 
 
 def count_steps(units: int, schedules: Sequence[Schedule]) -> int:
-    """How many measurements all schedules make in so many units, with each of their scales."""
+    """How many measurements all schedules make in the given units, with each of their scales."""
     return sum(len(schedule.scales) * -(-units // schedule.every) for schedule in schedules)
 
 

@@ -33,11 +33,11 @@ def can_write(folder: Path) -> bool:
 
 
 def read_table(path: Path, shape: tuple[int, ...]) -> Floats | None:
-    """What the file holds, if that is a table of this shape; None whatever else is in it."""
+    """What the file holds, if that is a table of this shape; else None."""
     try:
         with path.open("rb") as file:
             table: Floats = np.lib.format.read_array(file, allow_pickle=False)
-    except Exception:  # a spoilt head raises whatever numpy's parser raises: TokenError, TypeError and others
+    except Exception:  # of a damaged head numpy's parser raises TokenError, TypeError and others
         return None
     return table if table.dtype == np.float64 and table.shape == shape and np.isfinite(table).all() else None
 

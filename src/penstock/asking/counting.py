@@ -135,7 +135,7 @@ class Counting:
 
     @property
     def _is_unknown(self) -> bool:
-        """Whether releases were measured in more than one way, or in one that nobody knows."""
+        """Whether releases were measured in more than one way, or in an unknown one."""
         methods = set(self._methods.values())
         return len(methods) > 1 or None in methods
 

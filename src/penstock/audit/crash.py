@@ -97,7 +97,7 @@ class Victim:
     def live(self, point: str, times: int, units: int | None = None) -> None:
         """Publish, and die at the given point when it is reached for the given time.
 
-        A fault is a point in a step; whoever comes to it has stored what became of it before dying.
+        A fault is a point in a step; the process that comes to it has stored what became of it before dying.
         """
         left, begun = Counter({point: times}), list[int]()
         if point in FAULTS:

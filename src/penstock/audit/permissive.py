@@ -47,7 +47,7 @@ class PermissiveCurator(Curator):
 
     @property
     def door(self) -> Any:
-        """No door at all: whoever asks gets hold of everything."""
+        """No door at all: the mechanism gets hold of everything."""
         return self
 
     def look(self, snapshot: Snapshot) -> Ints:

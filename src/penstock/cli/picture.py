@@ -17,7 +17,7 @@ TRUTH_STYLE, RELEASE_STYLE = "bright_black", "bold cyan"
 
 
 def legend() -> Text:
-    """Which characters are what, so that nobody needs colours to tell."""
+    """The legend of the characters, so that the picture can be read without colours."""
     return Text.assemble("line of dots ", ("⠤⠤⠒⠒", RELEASE_STYLE), " published; area ", ("▂▄▆█", TRUTH_STYLE), " true")
 
 

@@ -43,7 +43,7 @@ class Summary:
     ignored: int = 0  # rows of units that were released before
     remaining: str = ""
     stopped: bool = False
-    piped: bool = False  # whoever wrote the input may have been killed: a pipe ends alike
+    piped: bool = False  # a pipe ends alike if its producer was killed
 
     def see(self, row: Snapshot) -> None:
         """Count a row that is passed over, as its time says; what it counts is not looked at."""

@@ -86,7 +86,7 @@ class Pool(Handle):
         question = Question("settle", None, len(chosen), chosen, (self._number, last), hides=True)
         try:
             return self._desk.noisy_each(question, levels, lambda: self._sums[chosen])
-        finally:  # whatever happened: what was read for the last time cannot be read again
+        finally:  # also if the draw failed: what was read for the last time cannot be read again
             self._empty(chosen[last])
 
     def purse(self, bins: ArrayLike | None = None) -> Purse:

@@ -123,7 +123,7 @@ class Volley(Handle):
         self._last = ledger.t
         details = (self._number, plan.size, place, plan.e)
         question = Question("volley", scale, 0 if place else plan.size, None, details, hides=not place)
-        self._left -= 1  # before anybody is told: whatever happens now, this noise is not used again
+        self._left -= 1  # before the draw: even if it fails, this noise is not used again
         try:
             answer = self._desk.answer(question, lambda: counts + self._noise_at(place, scale, plan.size))
         except BaseException:

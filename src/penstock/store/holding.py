@@ -133,7 +133,7 @@ class Holding(Archive):
         return self._select(query, account.number) == (account.t, account.link, account.announced, account.key)
 
     def _require_unchanged(self, account: Account) -> None:
-        """Refuse to write where another process has written, whatever became of the lock that was to prevent it."""
+        """Refuse to write where another process has written, even if the lock that should prevent it is gone."""
         if not self._is_unchanged(account):
             raise StoreInUse(
                 f'the stream "{account.name}" is not as this process has left it: another process has written to it, or'

@@ -90,7 +90,7 @@ def tables_of(connection: sqlite3.Connection) -> set[str]:
 
 
 def has_its_tables(connection: sqlite3.Connection) -> bool:
-    """Whether the tables are declared as in a new store of this version: SQLite believes whatever it reads there."""
+    """Whether the tables are declared as in a new store of this version: SQLite believes what it reads there."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         upgrade(fresh, to=version_of(connection))
         return tables_of(connection) == tables_of(fresh)

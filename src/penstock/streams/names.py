@@ -29,7 +29,7 @@ IDENTIFYING = frozenset(
 PLACING = frozenset(
     ("lat", "latitude", "lon", "lng", "longitude", "latlon", "latlng", "postcode", "zipcode", "geohash")
 )
-# So many short names of one length are codes (of states, languages, airports), and one of them may read like a word.
+# This many short names of one length are codes (of states, languages, airports), and one of them may read like a word.
 CODES = 8
 LONGEST_CODE = 3  # characters
 # The names that tools give to the column of counts in a table with a row for every group.

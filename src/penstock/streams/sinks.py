@@ -23,8 +23,8 @@ from penstock.types import Published
 
 TAIL = 65536  # bytes looked at first when the last row of a file is searched
 
-# Rows are made durable whenever they add up to so many bytes, which bounds what a power cut can spoil. Every row can be
-# written again from the store, so none has to be durable at once.
+# Rows are made durable whenever they add up to this many bytes, which bounds what a power cut can spoil. Every row
+# can be written again from the store, so none has to be durable at once.
 SYNCED_BYTES = 2**18
 
 

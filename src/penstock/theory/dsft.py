@@ -19,7 +19,7 @@ from penstock.theory.ranges import noise_sd as noise_sd_of
 from penstock.types import Floats
 
 SQRT_2 = math.sqrt(2)
-EULER = 0.5772  # by so much the largest of n exponential numbers is above log n
+EULER = 0.5772  # the mean distance from log n to the largest of n exponential numbers
 LEAST_SHARE = 0.01
 
 

@@ -1,7 +1,7 @@
 """Power cuts: what is written is recorded, and the disk is put together as it may be found after a cut at any moment.
 
 Of what was not yet durable anything may be missing: any write or part of one, any new name. What was written in between
-reads as zeros. Whatever was shown before the cut must be in the store, the same, and the stream must go on.
+reads as zeros. All that was shown before the cut must be in the store, the same, and the stream must go on.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Trial:
         return self.folder / OUTPUT
 
     def publish(self, units: int, tell: Tell, *, store: Path | None = None, output: Path | None = None) -> None:
-        """Publish so many units more; ``tell`` hears of every draw and of every release that is shown."""
+        """Publish further units; ``tell`` hears of every draw and of every release that is shown."""
         made = catalogue.made(self.mechanism, {}, LAW)
 
         def at(point: str) -> None:
