@@ -423,7 +423,7 @@ def test_a_sum_whose_last_reading_was_interrupted_cannot_be_read_again() -> None
 
 
 @pytest.mark.parametrize("bins", [4, 2000])
-def test_memory_that_the_kernel_gives_back_holds_nothing_of_an_answer(bins: int) -> None:
+def test_memory_that_is_given_back_holds_nothing_of_an_answer_about_counts(bins: int) -> None:
     """Neither the noise, with which an answer is an exact count, nor the counts themselves."""
     truth = np.arange(bins) * 7919 + 10**12
     little = EACH / 10**7  # for which noise is never 0 by chance
